@@ -1,5 +1,5 @@
-// A hostile agent with a valid token. It sends messages that are made from the schemas of the wire and then broken,
-// floods of reports, statuses, health and responses, inventories that do not end, and connects again and again.
+// A hostile agent with a valid token. It sends messages generated from the wire schemas and then broken, floods of
+// reports, statuses, health and responses, and endless inventories, and it reconnects again and again.
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -38,7 +38,7 @@ interface Prey {
 
 const pick = <T>(random: SeededRandom, values: readonly T[]): T => values[random.below(values.length)] as T
 
-/** A value that mostly fits the schema: often at its bounds, sometimes beyond them, sometimes of another type. */
+/** Returns a value that mostly fits the schema: often at its bounds, sometimes beyond them or of another type. */
 function made(schema: TSchema, prey: Prey): unknown {
   const { random, ids } = prey
   if (random.oneIn(40)) return pick(random, [-1, 2 ** 53, '', 'x'.repeat(3_000), true, [], {}, null])
@@ -100,7 +100,7 @@ const typeOf = ({ name, proto }: Message): protobuf.Type => {
   return protobuf.parse(text, root, { keepCase: true }).root.lookupType(name)
 }
 
-/** The bytes of such a value; sometimes cut off, changed or repeated. */
+/** Encodes such a value; sometimes truncates, changes or repeats the bytes. */
 function bytesOf(message: Message, prey: Prey): Uint8Array {
   const { random } = prey
   const type = typeOf(message)
@@ -118,7 +118,7 @@ function encoded(type: protobuf.Type, value: unknown): Uint8Array {
   }
 }
 
-/** Sends what it is given as the body of a message. */
+/** Encodes a given value as the body of a message. */
 const unchecked: Codec = {
   ...codec,
   encode(message, body) {
@@ -129,7 +129,7 @@ const unchecked: Codec = {
 
 const hostile: readonly Message[] = messages.filter(({ name }) => name !== Hello.name)
 
-/** Answers every request of the server with something made up, or not at all. */
+/** Answers every request of the server with random data, or not at all. */
 const handlersOf = (prey: Prey): BoundHandler[] =>
   messages.map(({ name }) => ({
     name,
@@ -164,7 +164,7 @@ async function redeem(target: Target): Promise<string> {
   return token
 }
 
-/** Makes a rule on the attacker's own client, which it accepts as an honest agent would. */
+/** Makes a rule on the attacker's client and accepts it like an honest agent. */
 async function ownRule(target: Target, token: string): Promise<string> {
   const releases: (() => unknown)[] = []
   const accept = scriptedResponse(RulePush, ({ rule_id, revision }) => ({ rule_id, revision }))

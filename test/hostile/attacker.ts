@@ -1,9 +1,9 @@
-// Runs one attack in a process of its own, so that its work delays no measurement: node attacker.ts NAME < target.json
+// Runs one attack in a separate process, so that its work delays no measurement: node attacker.ts NAME < target.json
 import { setPriority } from 'node:os'
 import { text } from 'node:stream/consumers'
 import type { Attack, Target } from './target.ts'
 
-setPriority(10) // an attacker elsewhere would not take the processor of the server
+setPriority(10) // a remote attacker would not use the server's CPU
 const [, , name] = process.argv
 const { attack } = (await import(`./${name}.ts`)) as { readonly attack: Attack }
 const target = JSON.parse(await text(process.stdin)) as Target

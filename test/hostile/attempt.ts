@@ -1,4 +1,4 @@
-// One attack against a server of its own, and what must hold during and after it.
+// Runs one attack against a fresh server, and checks the server during and after it.
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ import { eventsNamed, openWorld, type World } from './world.ts'
 
 interface Outcome {
   readonly did: Readonly<Record<string, number>>
-  readonly quiet: Measured // API without an attack
+  readonly quiet: Measured // API latency without an attack
   readonly attacked: Measured | null
   readonly exchanges: number // of the honest user during the attack
   readonly memoryMib: {
@@ -32,10 +32,10 @@ interface Options {
 }
 
 const quietSecs = 5
-/** A tenant may make the server hash passwords and open rules: beside it the API is slower, but answers. */
+/** A tenant can make the server hash passwords and open rules, which slows the API; it must still answer. */
 const p99LimitMs: Readonly<Record<AttackName, number>> = { agent: 100, network: 100, tenant: 400 }
 const stopLimitMs = 10_000
-/** Events of the server that no peer may cause. */
+/** Server events that no peer may cause. */
 const faults = [
   'request.failed',
   'control.handler_failed',
@@ -46,7 +46,7 @@ const faults = [
   'plugin.failed'
 ]
 
-/** Runs an attack in a world of its own. Prints what was measured and what failed; returns what failed. */
+/** Runs an attack in a fresh world. Prints figures and failures; returns the failures. */
 export async function attackOnce(options: Options): Promise<readonly string[]> {
   const dir = mkdtempSync(join(import.meta.dirname, '.hostile-'))
   const releases: (() => unknown)[] = []
@@ -131,7 +131,7 @@ async function wrongAfter(world: World): Promise<string[]> {
   ]
 }
 
-/** Calls every GET route as a superadmin. Returns those that fail. */
+/** Calls every GET route as a superadmin. Returns the failed routes. */
 async function brokenRoutes({ cluster, target }: World): Promise<string[]> {
   const { paths } = await cluster.call<{ paths: Record<string, object> }>('GET', '/v1/openapi.json')
   const now = Math.floor(Date.now() / 1000)
@@ -152,13 +152,13 @@ async function brokenRoutes({ cluster, target }: World): Promise<string[]> {
   return broken
 }
 
-/** The limit, unless this machine does not reach it without an attack. */
+/** Judges the latency by the limit, or by a higher one if this machine is slow even without an attack. */
 function slowness(name: AttackName, quiet: Measured, attacked: Measured): string[] {
   const limitMs = Math.max(p99LimitMs[name], 3 * quiet.p99Ms)
   return attacked.p99Ms <= limitMs ? [] : [`API p99 ${attacked.p99Ms} ms, quiet ${quiet.p99Ms} ms`]
 }
 
-/** Memory may grow while caches fill; in the second half of the attack it must not. */
+/** Memory may grow while caches fill, but not in the second half of the attack. */
 function growth(mib: readonly number[]): string[] {
   const half = Math.floor(mib.length / 2)
   const [first, second] = [Math.max(...mib.slice(0, half)), Math.max(...mib.slice(half))]

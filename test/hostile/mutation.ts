@@ -30,7 +30,7 @@ interface Document {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
 }
 
-/** What would end the attack itself, or never ends. */
+/** Requests that would end the attack itself, or never end. */
 const left = /logout|credentials|sessions|\/me\/password/
 
 export async function operationsOf({ origin, tenant }: Target): Promise<Operation[]> {
@@ -133,7 +133,7 @@ export function mutator(dice: SeededRandom, { tenant, victim }: Target) {
         .map((name): [string, string] => [name, dice.oneIn(2) ? idOrOdd() : String(dice.pick(odd))])
       return given.length === 0 ? '' : `?${new URLSearchParams(given)}`
     },
-    /** Undefined: none. */
+    /** Returns undefined for a request without a body. */
     bodyOf({ method, body }: Operation): string | undefined {
       if (method === 'GET') return undefined
       if (dice.oneIn(200)) return JSON.stringify('x'.repeat(hugeBytes))

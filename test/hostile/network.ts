@@ -23,7 +23,7 @@ interface Shape {
 
 const everywhere: readonly Port[] = ['api', 'metrics', 'control']
 const http: readonly Port[] = ['api', 'metrics']
-const visitors = 12 // one connection after another
+const visitors = 12 // sequential connections
 const unread = 500 // open at a time
 const silent = 700 // open at a time, all from one address: together more than the API takes
 const holdMs = 20_000
@@ -34,7 +34,7 @@ const post = (...headers: string[]): string =>
   `${['POST /v1/auth/login HTTP/1.1', 'host: a', 'content-type: application/json', ...headers].join('\r\n')}\r\n\r\n`
 const smuggled = get('/v1/auth/status')
 
-/** Each may be refused only: a second request in it must never be answered. */
+/** The server must refuse each of these, and never answer the second request in it. */
 const smuggling: readonly string[] = [
   `${post('content-length: 5', 'transfer-encoding: chunked')}0\r\n\r\n${smuggled}`,
   `${post('content-length: 0', `content-length: ${smuggled.length}`)}${smuggled}`,
@@ -107,7 +107,7 @@ export const attack: Attack = async target => {
     }
   }
 
-  /** Keeps `most` connections open that send `text` and never read. */
+  /** Holds up to `most` connections open that send `text` and never read. */
   async function hold(what: string, most: number, text: string, address: string): Promise<void> {
     const held = new Set<Socket>()
     while (!until.aborted) {
@@ -151,7 +151,7 @@ async function reach(target: Target, port: Port, localAddress: string): Promise<
 const pause = (random: SeededRandom, until: AbortSignal): Promise<void> =>
   wait(random.below(1_000), undefined, { signal: until }).catch(() => {}) // the attack ends
 
-/** Sends the start of `bytes`, in two pieces, and leaves. */
+/** Sends the start of `bytes` in two pieces, then disconnects. */
 async function sendPart(socket: Socket, bytes: string | Buffer, random: SeededRandom): Promise<void> {
   const whole = Buffer.from(bytes)
   const end = random.below(whole.length + 1)
@@ -166,14 +166,14 @@ async function sendPart(socket: Socket, bytes: string | Buffer, random: SeededRa
 const garbage = (random: SeededRandom, most: number): Buffer =>
   Buffer.from(Array.from({ length: random.below(most) }, () => random.below(256)))
 
-/** A TLS handshake record whose content is garbage, and whose length may be a lie. */
+/** Returns a TLS handshake record with random content and sometimes a wrong length. */
 function tlsRecord(random: SeededRandom): Buffer {
   const content = garbage(random, 2_000)
   const length = random.oneIn(2) ? content.length : random.below(65_536)
   return Buffer.concat([Buffer.from([22, 3, 1, length >> 8, length & 255]), content])
 }
 
-/** Speaks TLS to the control port, and sends a frame that is too long, or empty, or not what it says. */
+/** Opens TLS to the control port and sends a frame that is too long, empty or malformed. */
 async function sendFrame(socket: Socket, random: SeededRandom): Promise<void> {
   const tls = connectTls({ socket, ALPNProtocols: [alpn], rejectUnauthorized: false })
   tls.on('error', () => {}) // as above

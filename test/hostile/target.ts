@@ -1,6 +1,6 @@
-// What an attack gets to know of the server under attack.
+// Describes the server under attack to the attacker.
 
-/** The attackers' own, and what they may know of others but neither read nor change. Sent to the attack as JSON. */
+/** The attacker's resources, and ids of others that it must neither read nor change. Sent to the attack as JSON. */
 export interface Target {
   readonly seed: number
   readonly secs: number // how long the attack lasts
@@ -10,7 +10,7 @@ export interface Target {
   readonly fingerprint: string
   /** For preparations only, for example a rule on the attacker's own client. */
   readonly operatorToken: string
-  /** A code that makes the attacker's own client, named mallory. */
+  /** An enrollment code for the attacker's client, named mallory. */
   readonly enrollmentUri: string
   /** A plain user with one grant: ports 20000 to 20999 of every client, TCP and UDP. */
   readonly tenant: { readonly userId: string; readonly token: string; readonly password: string }
@@ -22,7 +22,7 @@ export interface Target {
   }
 }
 
-/** Attacks for `target.secs`. Resolves with what it did, by name; rejects when it saw what it must never see. */
+/** Attacks for `target.secs`. Resolves with counts of its actions by name; rejects when it got forbidden data. */
 export type Attack = (target: Target) => Promise<Readonly<Record<string, number>>>
 
 export const attacks = ['agent', 'tenant', 'network'] as const

@@ -1,4 +1,4 @@
-// A tenant with a token and a password uses all that the API offers him, and all that it does not.
+// A tenant with a token and a password uses everything that the API offers, and tries everything that it forbids.
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -41,7 +41,7 @@ export const attack: Attack = async target => {
 const asTenant = ({ tenant }: Target) => ({ authorization: `Bearer ${tenant.token}` })
 const json = { 'content-type': 'application/json' }
 
-/** Sends requests made from the document of the server, each with something changed. */
+/** Sends requests generated from the server's OpenAPI document, each with a mutation. */
 async function fuzz(
   target: Target,
   operations: readonly Operation[],
@@ -65,7 +65,7 @@ async function fuzz(
       },
       signal: AbortSignal.timeout(30_000),
       ...(body !== undefined && { body })
-    }).catch(() => null) // the server may cut what is too large
+    }).catch(() => null) // the server may cut an oversized request
     count(`${reply?.status ?? 'cut'}`)
     if (!reply) continue
     const text = await reply.text().catch(() => '')
@@ -89,7 +89,7 @@ function refuseLeak(
     throw new Error(`${method} ${path} shows a rule of another user`)
 }
 
-/** Guesses passwords: each guess that is judged costs the server a hash. */
+/** Guesses passwords: each checked guess costs the server a hash. */
 async function guess(
   { origin, seed, tenant, victim }: Target,
   worker: number,
@@ -127,7 +127,7 @@ const createRule = (target: Target, body: object, headers = {}): Promise<Respons
     body: JSON.stringify({ targets: [{ host: '127.0.0.1', port: 9 }], ...body })
   })
 
-/** Sends the same create several times at once: one rule may come of it. */
+/** Sends the same create several times at once: at most one rule may result. */
 async function duplicate(target: Target, until: AbortSignal, count: (what: string) => void): Promise<void> {
   const [, client] = target.victim.clientIds
   for (let round = 0; !until.aborted; round++) {
@@ -147,7 +147,7 @@ async function duplicate(target: Target, until: AbortSignal, count: (what: strin
   }
 }
 
-/** Opens streams that it never reads. */
+/** Opens streams and never reads them. */
 async function holdStreams(
   target: Target,
   operations: readonly Operation[],
@@ -172,7 +172,7 @@ async function holdStreams(
   cut.abort()
 }
 
-/** Makes a superadmin, without whom tenants may do nothing; returns the request id of its entry in the audit log. */
+/** Makes a superadmin, which tenants cannot; returns the request id of its entry in the audit log. */
 async function leaveMarker({ origin, operatorToken }: Target): Promise<string> {
   const headers = { ...json, authorization: `Bearer ${operatorToken}` }
   const body = JSON.stringify({ user_id: 'root', display_name: 'root', role: 'superadmin' })
@@ -196,7 +196,7 @@ async function requireMarker({ origin, operatorToken }: Target, requestId: strin
   throw new Error('the audit log has lost the entry of a superadmin')
 }
 
-/** Enrolls an edge while the others guess passwords. Returns how long it took. */
+/** Enrolls an edge host while the others guess passwords. Returns the duration. */
 async function redeem({ enrollmentUri }: Target): Promise<number> {
   const dir = mkdtempSync(join(import.meta.dirname, '.edge-'))
   const start = performance.now()

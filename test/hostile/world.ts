@@ -124,7 +124,7 @@ async function exchangeUntil(stop: AbortSignal, rules: readonly HonestRule[], se
       rule.bytes += bytes
       exchanges++
     }
-    await new Promise(resolve => setTimeout(resolve, 50)) // a load that leaves the processor to the others
+    await new Promise(resolve => setTimeout(resolve, 50)) // leaves CPU time to the others
   }
   return exchanges
 }

@@ -4,29 +4,26 @@ import { kernelStore } from '../../kernel/store/kernel-store.ts'
 import { openRepeatedChanges } from '../../kit/repeated-changes.ts'
 import { openStoreIn } from '../support/store.ts'
 
-t.test(
-  'what follows a commit is called once, also where the body runs again, and before change returns',
-  async t => {
-    const opened = await openStoreIn(t, t.testdir(), [kernelStore])
-    t.teardown(opened.close)
-    const repeated = openRepeatedChanges({ placeOf: () => 'here' })
-    t.teardown(repeated.close)
-    const called: string[] = []
+t.test('an after-commit callback runs once, before change returns, even if the body runs again', async t => {
+  const opened = await openStoreIn(t, t.testdir(), [kernelStore])
+  t.teardown(opened.close)
+  const repeated = openRepeatedChanges({ placeOf: () => 'here' })
+  t.teardown(repeated.close)
+  const called: string[] = []
 
-    for (const store of [opened, repeated.storeOf(opened)]) {
-      const result = await store.change(async em => {
-        afterCommit(em, () => void called.push('first'))
-        afterCommit(em, () => void called.push('second'))
-        return called.length
-      })
+  for (const store of [opened, repeated.storeOf(opened)]) {
+    const result = await store.change(async em => {
+      afterCommit(em, () => void called.push('first'))
+      afterCommit(em, () => void called.push('second'))
+      return called.length
+    })
 
-      t.equal(result, 0, 'nothing before the commit')
-      t.same(called.splice(0), ['first', 'second'])
-    }
+    t.equal(result, 0, 'nothing before the commit')
+    t.same(called.splice(0), ['first', 'second'])
   }
-)
+})
 
-t.test('what is undone, whole or in part, calls nothing', async t => {
+t.test('a rolled back change, or a rolled back part of it, runs no callback', async t => {
   const store = await openStoreIn(t, t.testdir(), [kernelStore])
   t.teardown(store.close)
   const called: string[] = []

@@ -420,7 +420,7 @@ t.test('a migration that fails is named, and the database is unchanged', async t
   await server.stop()
 })
 
-t.test('a build that is older than the newest that has opened the store is refused', async t => {
+t.test('a build older than the newest one that opened the store is refused', async t => {
   const dataDir = privateDir(t)
   const bootAs = (version: string) =>
     boot({

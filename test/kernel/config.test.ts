@@ -73,20 +73,23 @@ t.test('all problems are reported, and a misspelt key with the nearest name', as
   })
 })
 
-t.test('values have one form: decimal digits, true and false; other text is refused, not bent', async t => {
-  const integer = Type.Integer()
-  const table: readonly (readonly [string, unknown])[] = [
-    ['0', 0],
-    ['-5', -5],
-    ['9007199254740991', 9007199254740991],
-    ['9007199254740993', '9007199254740993'], // would be rounded
-    ...['', ' ', '1.9', '1e3', '0x10', '007', '+1', 'true', '1 ', '١'].map(text => [text, text] as const)
-  ]
-  for (const [text, value] of table) t.equal(exactValue(integer, text), value, JSON.stringify(text))
-  for (const text of ['1', '0', 'TRUE', 'yes', '']) t.equal(exactValue(Type.Boolean(), text), text)
-  t.equal(exactValue(Type.Boolean(), 'true'), true)
-  t.equal(exactValue(Type.Boolean(), 'false'), false)
-})
+t.test(
+  'values have one form: decimal digits, true and false; other text is refused, never coerced',
+  async t => {
+    const integer = Type.Integer()
+    const table: readonly (readonly [string, unknown])[] = [
+      ['0', 0],
+      ['-5', -5],
+      ['9007199254740991', 9007199254740991],
+      ['9007199254740993', '9007199254740993'], // would be rounded
+      ...['', ' ', '1.9', '1e3', '0x10', '007', '+1', 'true', '1 ', '١'].map(text => [text, text] as const)
+    ]
+    for (const [text, value] of table) t.equal(exactValue(integer, text), value, JSON.stringify(text))
+    for (const text of ['1', '0', 'TRUE', 'yes', '']) t.equal(exactValue(Type.Boolean(), text), text)
+    t.equal(exactValue(Type.Boolean(), 'true'), true)
+    t.equal(exactValue(Type.Boolean(), 'false'), false)
+  }
+)
 
 t.test('an empty variable is unset', async t => {
   const file = readConfigFile(join(t.testdir({ 'server.toml': 'hosts = ["file"]' }), 'server.toml'))

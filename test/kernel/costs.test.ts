@@ -1,4 +1,5 @@
-// Counts statements and commits of calls. Each commit waits for the disk. The limits are today's counts: justify any increase.
+// Counts the statements and commits of API calls. Each commit syncs the disk. The limits are the current
+// counts: justify any increase.
 import t, { type Test } from 'tap'
 import { Credential, User } from '../../kernel/identity/entities.ts'
 import { hashOf, newSecret } from '../../kernel/identity/secret.ts'
@@ -7,7 +8,7 @@ import { testServer } from '../../kit/test-server.ts'
 import { recordStatements } from '../support/statements.ts'
 import { notOnPostgres, notRepeated } from '../support/store.ts'
 
-/** A server with all plugins, and a superadmin with a token. */
+/** Starts a server with all plugins, and a superadmin with a token. */
 async function serving(t: Test) {
   const app = await testServer(t)
   const token = newSecret()
@@ -30,7 +31,7 @@ async function serving(t: Test) {
     await em.insert(Credential, { id: 'root', ...credential })
   })
   const asked = recordStatements(t)
-  /** Makes the call, and returns what it needed of the store. */
+  /** Makes the call and returns its store counts. */
   async function costOf(method: 'POST' | 'PATCH', url: string, body: object) {
     asked.reset()
     const reply = await app.call(method, url, body, { authorization: `Bearer ${token}` })
@@ -45,7 +46,7 @@ const skip = notOnPostgres('it counts statements of SQLite') || notRepeated('it 
 t.test('a small change is one commit of few statements', { skip }, async t => {
   const { costOf } = await serving(t)
   const rename = (display_name: string) => costOf('PATCH', '/v1/users/root', { display_name })
-  await rename('first') // what is remembered is read
+  await rename('first') // warms the cache
 
   const { statements, commits } = await rename('second')
 
@@ -54,7 +55,7 @@ t.test('a small change is one commit of few statements', { skip }, async t => {
 })
 
 t.test(
-  'a rule is three commits: the rule, that its agent has it, and the status of the reply',
+  'a rule is three commits: the rule, the acknowledgement of its agent, and the status of the reply',
   { skip },
   async t => {
     const { app, costOf } = await serving(t)

@@ -15,7 +15,7 @@ t.test(
   }
 )
 
-t.test('what a lost connection throws is that the store is away', async t => {
+t.test('a lost connection throws store_unavailable', async t => {
   const ofNode = (code: string) => Object.assign(new Error(''), { code })
   for (const error of [ofNode('ECONNRESET'), ofNode('ERR_SOCKET_CLOSED'), new Error('Connection terminated')])
     t.ok(isLost(error), `${error}`)

@@ -1,4 +1,4 @@
-// Changes in groups, statements that are kept, rows, and what is remembered.
+// Group commit, prepared statements, rows, and the cache.
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { type EntityManager, raw } from '@mikro-orm/sql'
@@ -33,7 +33,7 @@ async function open(t: Test) {
   return { store, sql, countOf, rename, nameOf }
 }
 
-t.test('64 changes at once are synced twice, and each is on disk when it is acknowledged', async t => {
+t.test('64 concurrent changes need two syncs, and each is on disk when acknowledged', async t => {
   const { store, countOf } = await open(t)
   const other = new SQLite(join(t.testdirName, 'sluice.db'), { readonly: true })
   t.teardown(() => other.close())
@@ -50,10 +50,10 @@ t.test('64 changes at once are synced twice, and each is on disk when it is ackn
   t.equal(countOf('commit'), 2)
 })
 
-/** Groups whose syncs take no time. `told` is what has happened, in order. */
+/** Runs groups whose syncs take no time. `events` lists the events in order. */
 function openGroups() {
-  const statements = { inTransaction: true, run: ({ sql }: { sql: string }) => void told.push(sql) }
-  const told: string[] = []
+  const statements = { inTransaction: true, run: ({ sql }: { sql: string }) => void events.push(sql) }
+  const events: string[] = []
   const groups = new Groups({
     begin: () => new Group(statements as never),
     exclusively: work => Promise.resolve().then(work),
@@ -62,11 +62,11 @@ function openGroups() {
   const change = (name: string, work: () => void = () => {}): Promise<void> =>
     groups
       .change(async () => {
-        told.push(name)
+        events.push(name)
         work()
       })
-      .then(() => void told.push(`${name} is told`))
-  const order = (): string[] => told.filter(one => !/^(savepoint|release) /.test(one))
+      .then(() => void events.push(`${name} is answered`))
+  const order = (): string[] => events.filter(one => !/^(savepoint|release) /.test(one))
   return { change, order }
 }
 
@@ -89,24 +89,24 @@ t.test('a change that takes longer than a sync is answered before later changes 
     'begin',
     'first',
     'commit',
-    'first is told',
+    'first is answered',
     'begin',
     'second',
     'commit',
-    'second is told'
+    'second is answered'
   ])
 })
 
-t.test('changes that wait already are synced together, however long they take', async t => {
+t.test('waiting changes are synced together, however long they take', async t => {
   const { change, order } = openGroups()
   const names = ['first', 'second', 'third']
 
   await Promise.all(names.map(name => change(name, () => spendMs(20))))
 
-  t.same(order(), ['begin', ...names, 'commit', ...names.map(name => `${name} is told`)])
+  t.same(order(), ['begin', ...names, 'commit', ...names.map(name => `${name} is answered`)])
 })
 
-t.test('a change of a group that throws is undone alone', async t => {
+t.test('a change of a group that throws is rolled back alone', async t => {
   const { store, countOf } = await open(t)
 
   const [one, refused, other] = await Promise.allSettled([
@@ -126,7 +126,7 @@ t.test('a change of a group that throws is undone alone', async t => {
   )
 })
 
-t.test('none of a group is acknowledged when its commit fails', async t => {
+t.test('no change of a group is acknowledged when its commit fails', async t => {
   const { store } = await open(t)
   const full = Object.assign(new Error('database or disk is full'), { code: 'SQLITE_FULL' })
   const run = Statements.prototype.run
@@ -146,7 +146,7 @@ t.test('none of a group is acknowledged when its commit fails', async t => {
   t.equal(await store.read(em => em.count(User)), 1)
 })
 
-t.test('a read that is begun during a change waits for it, and sees it', async t => {
+t.test('a read that starts during a change waits for it, and sees it', async t => {
   const { store } = await open(t)
   const [begun, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const change = store.change(async em => {
@@ -163,14 +163,14 @@ t.test('a read that is begun during a change waits for it, and sees it', async t
   t.equal(await reading, 1)
 })
 
-t.test('a read waits for one group of changes, however many statements it has', async t => {
+t.test('a read waits for one group of changes, however many statements the group has', async t => {
   const { store, countOf } = await open(t)
   const countUsers = (em: EntityManager) => em.count(User)
   let isReading = true
   const keepChanging = async (): Promise<void> => {
     while (isReading) await store.change(countUsers)
   }
-  const changing = [keepChanging(), keepChanging()] // one always waits: groups follow one another without a rest
+  const changing = [keepChanging(), keepChanging()] // one always waits, so groups follow each other without a pause
   const before = countOf('commit')
 
   await store.read(async em => {
@@ -217,7 +217,7 @@ t.test(
   }
 )
 
-t.test('what is remembered is read while changes are made', async t => {
+t.test('the cache serves reads during changes', async t => {
   const { store } = await open(t)
   await store.change(em => em.insert(User, userOf('ann')))
   const nameOf = store.remembered(
@@ -238,7 +238,7 @@ t.test('what is remembered is read while changes are made', async t => {
   t.equal(await nameOf('ann'), 'Bea')
 })
 
-t.test('a query is prepared once, for any number of values', async t => {
+t.test('a query is prepared once for any number of values', async t => {
   const { store } = await open(t)
   await store.change(em => em.insert(User, userOf('ann')))
   const prepare = SQLite.prototype.prepare
@@ -276,7 +276,7 @@ t.test('rows have the types of their properties', async t => {
   t.equal(await store.read(em => em.count(User, { $and: [{}] })), 1)
 })
 
-t.test('a condition of SQL chooses rows, alone and beside others', async t => {
+t.test('a SQL condition selects rows, alone and combined with others', async t => {
   const { store } = await open(t)
   for (const id of ['ann', 'bob', 'eve']) await store.change(em => em.insert(User, userOf(id)))
   const isBob = () => ({ [raw(alias => `${alias}.id = ?`, ['bob']) as unknown as string]: [] })
@@ -313,7 +313,7 @@ t.test('an upsert replaces a row by its key, and rows are counted by a column', 
   })
 })
 
-t.test('what is remembered is asked again after a commit, and within the change itself', async t => {
+t.test('a cached answer is read again after a commit, and within the change', async t => {
   const { store, rename } = await open(t)
   await store.change(em => em.insert(User, userOf('ann')))
   let asked = 0
@@ -338,7 +338,7 @@ t.test('what is remembered is asked again after a commit, and within the change 
   t.equal(await read(), 'Cat')
 })
 
-t.test('a change that is rolled back leaves what is remembered as it is', async t => {
+t.test('a change that is rolled back leaves the cache unchanged', async t => {
   const { store } = await open(t)
   await store.change(em => em.insert(User, userOf('ann')))
   const nameOf = store.remembered(
@@ -356,7 +356,7 @@ t.test('a change that is rolled back leaves what is remembered as it is', async 
   t.equal(await store.read(em => nameOf('ann', em)), 'Ann')
 })
 
-t.test('an answer that was read before a commit is not kept after it', async t => {
+t.test('an answer that was read before a commit is not cached after it', async t => {
   const { store, rename } = await open(t)
   await store.change(em => em.insert(User, userOf('ann')))
   const go = Promise.withResolvers<void>()
@@ -374,7 +374,7 @@ t.test('an answer that was read before a commit is not kept after it', async t =
   t.equal(await store.read(em => nameOf('ann', em)), 'Bea')
 })
 
-t.test('who asks while an answer is read waits for it, and after an error it is asked again', async t => {
+t.test('concurrent readers share one query, and an error is not cached', async t => {
   const { store, rename } = await open(t)
   await store.change(em => em.insert(User, userOf('ann')))
   const asked: string[] = []
@@ -399,7 +399,7 @@ t.test('who asks while an answer is read waits for it, and after an error it is 
   await setImmediate()
   answer.resolve('Ann')
   t.same(await Promise.all([before, within]), ['Ann', 'Ann'])
-  t.same(asked, ['ann', 'ann', 'ann', 'ann'], 'a change waits for no read')
+  t.same(asked, ['ann', 'ann', 'ann', 'ann'], 'a change never waits for a read')
   await rename('Cat')
   next()
   const early = nameOf('ann')
@@ -407,12 +407,12 @@ t.test('who asks while an answer is read waits for it, and after an error it is 
   const late = nameOf('ann')
   answer.resolve('Bea')
   t.same(await Promise.all([early, late]), ['Bea', 'Bea'])
-  t.equal(asked.length, 6, 'what was asked before a commit answers nobody after it')
+  t.equal(asked.length, 6, 'an answer from before a commit serves no reader after it')
   t.equal(await nameOf('ann'), 'Bea')
   t.equal(asked.length, 6)
 })
 
-t.test('rows that a deletion takes along are forgotten, too', async t => {
+t.test('rows deleted by a cascade are evicted, too', async t => {
   const { store } = await open(t)
   await store.change(async em => {
     await em.execute('create table parent (id text primary key)')

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { rowBatches } from '../../kernel/store/sql/row-batches.ts'
 
-t.test('rows of a fleet make statements of few lengths, which the store keeps prepared', t => {
+t.test('rows of a fleet need statements of few lengths, so that the store can prepare them', t => {
   for (const values of [1, 2, 5, 14, 15]) {
     const lengths = new Set<number>()
     for (const count of [...Array(300).keys(), 960]) {

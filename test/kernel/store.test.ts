@@ -45,28 +45,34 @@ t.test('a database newer than this build is refused', async t => {
   })
 })
 
-t.test('a migration that closes runs at once where one server has the store, and says so there', async t => {
-  const running = (sql: string) =>
-    class extends Migration {
-      override up(): void {
-        this.addSql(sql)
+t.test(
+  'a closing migration runs at once if only one server has the store, and the server logs it',
+  async t => {
+    const running = (sql: string) =>
+      class extends Migration {
+        override up(): void {
+          this.addSql(sql)
+        }
       }
+    const first = {
+      name: '0001-note',
+      class: running('create table "acme_note" ("id" int, "old" text null)')
     }
-  const first = { name: '0001-note', class: running('create table "acme_note" ("id" int, "old" text null)') }
-  const second = {
-    name: '0002-old',
-    class: running('alter table "acme_note" drop column "old"'),
-    closes: true as const
+    const second = {
+      name: '0002-old',
+      class: running('alter table "acme_note" drop column "old"'),
+      closes: true as const
+    }
+    const acme = { name: 'acme', store: { entities: [], migrations: [first, second] } }
+    const store = await openStore(join(t.testdir(), 'sluice.db'), [acme])
+    t.teardown(store.close)
+
+    const rows = await store.read(em => em.execute('select name from schema_migration order by name'))
+    t.strictSame(rows, [{ name: 'acme/0001-note' }, { name: 'acme/0002-old+closes' }])
   }
-  const acme = { name: 'acme', store: { entities: [], migrations: [first, second] } }
-  const store = await openStore(join(t.testdir(), 'sluice.db'), [acme])
-  t.teardown(store.close)
+)
 
-  const rows = await store.read(em => em.execute('select name from schema_migration order by name'))
-  t.strictSame(rows, [{ name: 'acme/0001-note' }, { name: 'acme/0002-old+closes' }])
-})
-
-t.test('servers of two releases share a store until what the older one uses is closed', async t => {
+t.test('servers of two releases share a store until a closing migration', async t => {
   const old = {
     name: 'acme',
     store: { entities: [], migrations: [{ name: '0001-note', class: Migration as never }] }
@@ -123,7 +129,7 @@ t.test(
   }
 )
 
-t.test('a data directory has one process, and is free again after a kill', async t => {
+t.test('one process owns a data directory, and a kill releases it', async t => {
   const dir = join(t.testdir(), 'data')
   const module = join(import.meta.dirname, '../../kernel/store/data-dir.ts')
   const holder = spawnChild(process.execPath, [

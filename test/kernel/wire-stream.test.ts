@@ -79,7 +79,7 @@ t.test('requests of a stream are handled one at a time and in order', async t =>
   t.same(order, ['begin 1', 'end 1', 'begin 2', 'end 2', 'begin 3', 'end 3'])
 })
 
-t.test('messages of a grouped handler that wait are handled together, and others after them', async t => {
+t.test('waiting messages of a grouped handler are handled together, and others after them', async t => {
   const order: string[] = []
   const blocked = Promise.withResolvers<void>()
   const grouped = respond(Echo, async (_: null, { text }) => {
@@ -146,7 +146,7 @@ t.test('an unknown request is refused by name, and the stream stays up', async t
   t.same(await local.channel.request(Echo, { text: 'now' }), { text: 'now' })
 })
 
-t.test('a name as long as a frame ends the stream: it is malformed', async t => {
+t.test('a name as long as a frame is malformed and ends the stream', async t => {
   const [local, remote] = await sockets(t)
   const stream = new Stream({ socket: local, codec, handlers: [], clock: fakeClock(), log: recordLog([]) })
   const length = frameLimit - 100

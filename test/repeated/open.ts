@@ -1,4 +1,4 @@
-// What kernel/store/open.ts exports, with changes that run twice. See preload.ts.
+// Replaces kernel/store/open.ts in tests: each change runs twice. See preload.ts.
 import { appendFileSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { openStore as open } from '../../kernel/store/open.ts'
@@ -10,7 +10,7 @@ export * from '../../kernel/store/open.ts'
 const root = join(import.meta.dirname, '..', '..')
 const ofStore = /^(?:kernel\/store|kit\/repeated-changes\.ts|test\/repeated|test\/support|node_modules)\b/
 
-/** The line that asks for the change, and who has called that: bodies are often made elsewhere. */
+/** Returns the line that makes the change and its caller, since bodies are often built elsewhere. */
 function placeOf(callers: readonly Caller[]): string {
   const lines = callers
     .map(({ file, line }) => `${relative(root, file).replaceAll(sep, '/')}:${line}`)

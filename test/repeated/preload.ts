@@ -1,5 +1,5 @@
-// npm run test:repeated. The body of each change of a test file runs twice, also in processes that it starts, as a store may
-// run it: undone, then for good. A file fails where a body is not repeatable.
+// npm run test:repeated. Runs the body of each change twice, in the test file and the processes that it starts, like a
+// store may: rolled back, then committed. A test file fails if a body is not repeatable.
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { tmpdir } from 'node:os'
@@ -17,7 +17,7 @@ registerHooks({
 
 const given = process.env['SLUICE_TEST_REPEATED']
 
-/** The file with what was found, one a line: of the process of the test file, and of all that it starts. */
+/** The file with the findings, one per line, from the process of the test file and all its children. */
 export const foundIn = given ?? join(tmpdir(), `sluice-repeated-${process.pid}`)
 
 if (given === undefined) {

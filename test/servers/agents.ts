@@ -1,4 +1,4 @@
-// Fleets of agents, as the parts of the run use them.
+// Fleets of scripted agents for the parts of a run.
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Helper, startHelper } from '../bench/scale/processes.ts'
 import type { Arrivals, Books, FleetOrder, Where } from './fleet.ts'
@@ -6,7 +6,7 @@ import { type Agent, type Place, until } from './place.ts'
 
 export interface Fleet {
   readonly agents: readonly Agent[]
-  /** The agents of each server, by its id; 'none' are those without a server. */
+  /** The agents of each server, by server id; 'none' are the agents without a server. */
   where(): Promise<ReadonlyMap<string, readonly string[]>>
   arrivals(): Promise<Arrivals>
   /** Some agents end as if killed, and start again. */
@@ -15,20 +15,20 @@ export interface Fleet {
   count(more: boolean): Promise<void>
   books(): Promise<Books>
   signal(name: NodeJS.Signals): void
-  /** Kills the process, and starts it again after a while: with the same books, if it has a file of them. */
+  /** Kills the process and starts it again after a while, with the same books if they are in a file. */
   kill(restMs: number): Promise<void>
 }
 
 interface Options {
   readonly first?: number // of the addresses of the agents
-  readonly ports?: ReadonlyMap<number, string> // on which servers are found
+  readonly ports?: ReadonlyMap<number, string> // the ports that reach each server
   readonly env?: Readonly<Record<string, string>>
   readonly books?: string // file
 }
 
 const joinMs = 300_000
 
-/** Starts agents in a process, and waits until all are connected. */
+/** Starts agents in a process and waits until all are connected. */
 export async function startFleet(place: Place, count: number, options: Options = {}): Promise<Fleet> {
   const ofServers = new Map(place.servers.map(({ id, controlPort }) => [controlPort, id]))
   const { first = 0, ports: ids = ofServers, env = {}, books = '' } = options
@@ -73,7 +73,7 @@ export async function startFleet(place: Place, count: number, options: Options =
   return fleet
 }
 
-/** Several fleets in one. */
+/** Combines several fleets. */
 export function whereAll(fleets: readonly Fleet[]): Fleet['where'] {
   return async () => {
     const found = await Promise.all(fleets.map(({ where }) => where()))

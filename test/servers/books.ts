@@ -1,19 +1,19 @@
-// What agents have counted and hold, in a file that outlives their process: as the journal and the state of a real agent.
+// Persists the counters and rules of agents in a file that outlives their process, like the journal and state of a real agent.
 import { randomBytes } from 'node:crypto'
 import { existsSync, openSync, readFileSync, writeSync } from 'node:fs'
 import type { Static } from 'typebox'
 import { noCounts } from '../../agent/wire/counters.ts'
 import { encodeRow, type StatsReport } from '../../agent/wire/journal-report.ts'
 
-/** A rule as its agent has it. */
+/** A rule as the agent stores it. */
 export interface Held {
   readonly ruleId: string
   readonly revision: number
-  readonly port: number // it listens on
+  readonly port: number // listen port
   readonly value: number // port of the first target
 }
 
-/** Bytes of a rule since the beginning of an epoch. */
+/** Bytes of a rule since an epoch began. */
 export interface Counted {
   readonly ruleId: string
   readonly epoch: string
@@ -33,7 +33,7 @@ type Change =
 interface Epoch {
   readonly name: string
   seq: number
-  committed: number // seq that the server has
+  committed: number // the last seq that the server has
   readonly rows: Map<string, Counted>
 }
 
@@ -47,12 +47,12 @@ export class Book {
     this.#keep = keep
   }
 
-  /** To be called at each start of the agent. */
+  /** Call it at each start of the agent. */
   readonly begin = (): void => this.#do({ begin: randomBytes(16).toString('hex') })
   readonly take = (held: Held): void => this.#do({ held })
   readonly drop = (ruleId: string): void => this.#do({ dropped: ruleId })
 
-  /** The rules with their revisions in this generation: those of another one mean nothing in it. */
+  /** The rules with their revisions in this generation; revisions of another generation are invalid in it. */
   inventoryIn(generation: string) {
     if (generation !== this.generation) {
       for (const held of this.rules.values()) this.take({ ...held, revision: 0 })
@@ -72,7 +72,7 @@ export class Book {
     }
   }
 
-  /** What the server has not committed, the oldest epoch first. */
+  /** The rows that the server has not committed, the oldest epoch first. */
   *pending(): Iterable<Static<(typeof StatsReport)['body']>> {
     const open = this.#epochs.filter(({ seq, committed }) => seq > committed)
     for (const [part, { name: epoch, seq, committed, rows }] of open.entries()) {
@@ -87,12 +87,12 @@ export class Book {
     if (found) found.committed = Math.max(found.committed, seq)
   }
 
-  /** A server tells what it has, which may be less than was acknowledged. */
+  /** Takes the server's counters, which may be less than it acknowledged. */
   reconcile(committed: Readonly<Record<string, number>>): void {
     for (const epoch of this.#epochs) epoch.committed = committed[epoch.name] ?? 0
   }
 
-  /** All that was ever counted. */
+  /** Everything ever counted. */
   counted = (): readonly Counted[] => this.#epochs.flatMap(({ rows }) => [...rows.values()])
 
   #do(change: Change): void {
@@ -119,7 +119,7 @@ const someBytes = (): number => Math.floor(Math.random() * 100_000)
 const rowOf = ({ ruleId, port, bytesIn, bytesOut }: Counted) =>
   encodeRow({ ...noCounts, ruleId, kind: 'port', key: String(port), bytesIn, bytesOut })
 
-/** Returns the book of each agent, as the file has them. '' keeps none: an agent is a new one at each start. */
+/** Returns the book of each agent, as stored in the file. '' stores nothing: each start is a new agent. */
 export function openBooks(file: string): (clientId: string) => Book {
   const books = new Map<string, Book>()
   const lines = file !== '' && existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : []

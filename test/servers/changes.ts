@@ -1,16 +1,16 @@
-// Callers that make changes at any server, and know of each what has become of it.
+// Callers that make changes at any server and record the outcome of each.
 import { setTimeout as pause } from 'node:timers/promises'
 import { newId } from '../../kernel/base/id.ts'
 import { type Call, oneOf, type Place, type Reply, ruleOf, type Server } from './place.ts'
 
-/** Of a change: made, refused, or nobody knows. */
+/** A change is made or refused, or its outcome is unknown. */
 export type Outcome = Reply & { readonly tries: number; readonly servers: readonly string[] }
 
-/** True if the change is in the store: 504 is made, and waits for its agent. */
+/** True if the change is in the store; 504 is stored, and waits for its agent. */
 export const isMade = ({ status }: Pick<Reply, 'status'>): boolean =>
   (status >= 200 && status < 300) || status === 504
 
-/** Whether the same call may be made again, with its key. */
+/** True if the same call with its key is safe to retry. */
 const isOpen = ({ status, body }: Reply): boolean =>
   status === 0 ||
   status === 502 ||
@@ -20,7 +20,7 @@ const isOpen = ({ status, body }: Reply): boolean =>
 export const codeOf = (body: Reply['body']): string =>
   String((body['error'] as { readonly code?: unknown } | undefined)?.code ?? '')
 
-/** Makes a call with a key at any server, again at others until it is decided. */
+/** Makes a call with a key at any server, and retries at others until the outcome is known. */
 export async function decide(
   servers: readonly Server[],
   call: Call,
@@ -82,7 +82,7 @@ export function makeRules(
   }
 }
 
-/** Of a rule that was made; an error of a change that waits for its agent names it, too. */
+/** Returns the id of the rule that was made. The error of a change that waits for its agent has it, too. */
 export function ruleIdOf(reply: Reply): string | null {
   const { body } = reply
   const error = body['error'] as { readonly details?: { readonly rule_id?: unknown } } | undefined

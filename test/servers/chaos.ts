@@ -1,5 +1,5 @@
-// Servers, agents and their database are broken by chance, and a standby that is behind takes over. What callers saw and
-// agents counted is judged afterwards, from a log of every call.
+// Breaks servers, agents and their database at random, and promotes a standby that is behind. Every call is logged; the
+// log is then compared with the state that callers saw and agents counted.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -23,15 +23,15 @@ interface Options {
   readonly minutes: number
   readonly agents: number // in three processes
   readonly registers: number
-  readonly log: string // file, or '' for one that is deleted unless a check fails
+  readonly log: string // a file, or '' for one that is deleted unless a check fails
 }
 
 const calmMs = 4_000
-const mostMs = 15_000 // of a fault: longer than the lease of a server
+const mostMs = 15_000 // longest fault: longer than the lease of a server
 const databaseName = 'database'
-const agentMs = 30_000 // until an agent that hears nothing leaves
+const agentMs = 30_000 // after this time without data an agent leaves
 
-/** What is between servers and their database, and their clocks: to be there before servers start. */
+/** Makes the links between servers and their database, and their clocks. Must exist before servers start. */
 export function chaosOf(ids: readonly string[]) {
   const links = new Map<string, Link>()
   const clocks = new Map<string, SettableClock>()
@@ -75,7 +75,7 @@ interface Means extends Options {
 
 async function chaos(bare: Place, report: Report, options: Means): Promise<void> {
   let isRight = false
-  const dir = mkdtempSync(join(tmpdir(), 'sluice-chaos-')) // kept with the logs of all if something is wrong
+  const dir = mkdtempSync(join(tmpdir(), 'sluice-chaos-')) // stays, with all logs, if a check fails
   bare.teardown(() => isRight && rmSync(dir, { recursive: true }))
   const file = options.log === '' ? join(dir, 'calls.jsonl') : options.log
   const recorder = openRecorder(file)
@@ -109,11 +109,11 @@ async function chaos(bare: Place, report: Report, options: Means): Promise<void>
 const recordedPlace = (place: Place, recorder: Recorder): Place => ({
   ...{ ...place, servers: place.servers.map(server => recorded(server, recorder)) },
   get cluster() {
-    return place.cluster // another one after a while
+    return place.cluster // a different cluster after the failover
   }
 })
 
-/** Reports what is found; true if all is right. */
+/** Reports all findings; returns true if there are none. */
 export function judgeLog(lines: readonly Line[], report: Report): boolean {
   const faults = lines
     .filter(line => line.kind === 'fault')
@@ -135,7 +135,7 @@ export function judgeLog(lines: readonly Line[], report: Report): boolean {
   return verdicts.every(({ found }) => found.length === 0)
 }
 
-/** Starts the agents, and returns them with all that may break. */
+/** Starts the agents. Returns them with everything that may break. */
 async function populate(place: Place, dir: string, { agents, links, clocks }: Means) {
   const servers: Victim[] = []
   const ports = new Map<number, string>()
@@ -183,7 +183,7 @@ interface Breaking {
   readonly clientIds: readonly string[]
 }
 
-/** Breaks one or two at a time. In the middle, a standby takes over. */
+/** Breaks one or two at a time. Halfway, a standby takes over. */
 async function breakAll(
   place: Place,
   { servers, all }: { readonly servers: readonly Victim[]; readonly all: readonly Victim[] },

@@ -1,8 +1,8 @@
-// What a run has shown: figures, and checks, of which one that fails fails the run.
+// The results of a run: figures, and checks. A failed check fails the run.
 
 export interface Report {
   figure(name: string, value: string | number): void
-  /** Counts, and prints a check that fails with what was found. */
+  /** Counts checks, and prints a failed one with its findings. */
   check(name: string, isTrue: boolean, found?: unknown): void
 }
 
@@ -23,7 +23,7 @@ export function openReport() {
   }
 }
 
-/** Figures of waits in ms. */
+/** Prints percentiles of waits, in ms. */
 export function spread(waits: readonly number[]): string {
   const sorted = waits.toSorted((a, b) => a - b)
   const at = (share: number): string =>

@@ -1,4 +1,4 @@
-// PostgreSQL is killed again and again, while callers make changes with keys at all servers.
+// Kills PostgreSQL again and again while callers make changes with keys at all servers.
 import { setTimeout as pause } from 'node:timers/promises'
 import { newId } from '../../kernel/base/id.ts'
 import { codeOf, decide, isMade, type Outcome } from './changes.ts'
@@ -6,7 +6,7 @@ import { type Report, spread } from './checks.ts'
 import { type Place, type Server, until } from './place.ts'
 
 const callers = 9
-const mostGrants = 500 // of a user, who may have 1,000
+const mostGrants = 500 // for each user, whose limit is 1,000
 const upMs = 4_000 // of traffic between two kills
 
 interface Made {
@@ -47,7 +47,7 @@ export async function database(
   await judge(place, report, made)
 }
 
-/** Compares what callers know of their changes with what is in the store. */
+/** Compares the outcomes that callers know with the store. */
 async function judge({ query }: Place, report: Report, made: readonly Made[]): Promise<void> {
   const stored = await query<{ note: string; count: number }>(
     'select note, count(*)::int as count from grants group by note'
@@ -101,7 +101,7 @@ async function addUser(servers: readonly Server[], user_id: string): Promise<str
   return user_id
 }
 
-/** A caller of little patience: while its first call may still run, it asks another server. */
+/** An impatient caller: it retries at another server while its first call may still run. */
 async function grant({ servers }: Place, userId: string): Promise<Made> {
   const key = newId(Date.now())
   const body = {

@@ -1,4 +1,4 @@
-// The connections on which servers hear each other are cut again and again: changes reach agents at other servers all the same.
+// Cuts the connections for signals between servers again and again: changes must still reach agents at peer servers.
 import { startFleet } from './agents.ts'
 import { type Report, spread } from './checks.ts'
 import { oneOf, type Place, ruleOf } from './place.ts'
@@ -63,7 +63,7 @@ export async function deaf(place: Place, report: Report, { cuts, marginMs }: Opt
   report.check('each caller has the answer of the agent', unanswered.length === 0, unanswered.slice(0, 3))
 }
 
-/** Cuts this many of the connections; returns how many were there. */
+/** Cuts this many of the connections; returns the number that existed. */
 async function cutSome({ query }: Place, most: number): Promise<number> {
   const rows = await query(
     `select pg_terminate_backend(pid) from (

@@ -1,4 +1,4 @@
-// Agents that send everything that is stored to a server that does not run, and answer what it had asked before.
+// Agents that report everything that is stored to a paused server, and then answer its earlier requests.
 import { setTimeout as pause } from 'node:timers/promises'
 import { noCounts } from '../../agent/wire/counters.ts'
 import { encodeRow, StatsReport, messages as statsMessages } from '../../agent/wire/journal-report.ts'
@@ -18,8 +18,8 @@ import { type Agent, type Place, ruleOf, type Server, type Teardown } from './pl
 
 export interface Edge extends Agent {
   readonly ruleId: string
-  readonly old: ScriptedAgent // at the server that is paused
-  /** Sends all of it. Nobody answers. */
+  readonly old: ScriptedAgent // at the paused server
+  /** Sends all reports. Nobody answers. */
   send(): void
 }
 
@@ -43,7 +43,7 @@ const sent: readonly ((agent: ScriptedAgent, ruleId: string) => Promise<unknown>
   async agent => agent.sendRemoved({ kind: 'rule', id: newId(Date.now()), revision: 1 })
 ]
 
-/** Tries again, as agents do: many come at once, and a busy server lets some wait. */
+/** Retries like agents do: many connect at once, and a busy server makes some wait. */
 export async function connect(
   t: Teardown,
   { controlPort, fingerprint }: Server,
@@ -64,11 +64,11 @@ export async function connect(
   }
 }
 
-/** One with a rule, which has answered all that the server asks. */
+/** Makes an agent with a rule that has answered all requests of the server. */
 export async function edgeAt(place: Place, server: Server, agent: Agent): Promise<Edge> {
   const old = await connect(place, server, agent)
   const made = { method: 'POST', path: '/v1/rules', body: ruleOf(agent.clientId, port) }
-  const reply = await decide([server], made) // changes of many agents come in between each other
+  const reply = await decide([server], made) // changes of many agents conflict
   const ruleId = ruleIdOf(reply)
   if (ruleId === null) throw new Error(`no rule: ${JSON.stringify(reply)}`)
   return {
@@ -79,11 +79,11 @@ export async function edgeAt(place: Place, server: Server, agent: Agent): Promis
   }
 }
 
-/** Sets the next certificate of the servers, which they ask agents about after their next start. */
+/** Sets the next certificate of the servers, which ask agents about it after their next start. */
 export const stageCertificate = ({ query }: Place) =>
   query(`insert into kernel_fact (name, value) values ('next_leaf', repeat('ab', 32))`)
 
-/** One that was asked for its next certificate, and answers that when it sends. */
+/** Makes an agent that was asked for its next certificate, and answers when it sends. */
 export async function askedAt(place: Place, server: Server, agent: Agent): Promise<Omit<Edge, 'ruleId'>> {
   const { promise: sending, resolve: send } = Promise.withResolvers<void>()
   const old = await connect(place, server, agent, name => (name === NextPin.name ? sending : 'accept'))

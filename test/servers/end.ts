@@ -1,4 +1,4 @@
-// How all is when all faults are over: in the store, and at the agents.
+// The final state after all faults: of the store and of the agents.
 import type { Fleet } from './agents.ts'
 import type { Books } from './fleet.ts'
 import { type Place, until } from './place.ts'
@@ -7,7 +7,7 @@ import { type Bytes, type End, registerOf } from './record.ts'
 
 const settleMs = 90_000
 
-/** Waits, but not forever, until agents have reported all that they count, and hold what is stored. */
+/** Waits, with a limit, until agents have reported all counters and have all stored rules. */
 export async function endOf(place: Place, fleets: readonly Fleet[]): Promise<End> {
   await Promise.all(fleets.map(fleet => fleet.count(false)))
   const ask = async () => ({ stored: await valuesIn(place), books: await booksOf(fleets) })
@@ -33,7 +33,7 @@ async function booksOf(fleets: readonly Fleet[]): Promise<Books> {
   }
 }
 
-/** An entry names the value that a rule has got. */
+/** An audit entry contains the new value of a rule. */
 async function entriesOf({ query }: Place): Promise<readonly (readonly [string, number])[]> {
   const rows = await query<{ id: string; changes: string }>(
     `select resource_id as id, changes::text as changes from audit_entry where action = 'rule.patch' and changes is not null`

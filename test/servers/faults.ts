@@ -1,5 +1,5 @@
-// What may happen to a server, to a process of agents, and to the database. Each fault ends by itself, but for a clock: it
-// stays where it was set, until it is set again.
+// Faults of a server, of a process of agents, and of the database. Each fault ends without help, except a clock step:
+// the clock stays where it was set until the next step.
 import { setTimeout as pause } from 'node:timers/promises'
 import type { SettableClock } from '../support/settable-clock.ts'
 import type { Fleet } from './agents.ts'
@@ -7,7 +7,7 @@ import type { Link } from './link.ts'
 import { oneOf, type Place, type Server } from './place.ts'
 import type { Recorder } from './record.ts'
 
-/** Something that has faults. Returns when the fault is over. */
+/** A process that can be broken. Each fault resolves when it is over. */
 export interface Victim {
   readonly name: string
   readonly faults: Readonly<Record<string, (forMs: number) => Promise<void>>>
@@ -27,7 +27,7 @@ const stopped =
     signal('SIGCONT')
   }
 
-/** By minutes or hours, forward and back; never so far that a record of a day is old. */
+/** Steps by minutes or hours, forward and back, but never so far that a record becomes a day old. */
 async function step({ set }: SettableClock): Promise<void> {
   set(oneOf([60, -60]) * Math.ceil(Math.random() * oneOf([10, 360])))
 }
@@ -55,7 +55,7 @@ export const serverVictim = (
   }
 })
 
-/** Starts a server again that has ended by itself, until the run is over. */
+/** Restarts a server that has exited, until the run is over. */
 export function supervise(server: Server, { add }: Recorder): { end(): void } {
   let isOver = false
   const watch = async (process = server.process()): Promise<void> => {
@@ -75,7 +75,7 @@ export function supervise(server: Server, { add }: Recorder): { end(): void } {
   }
 }
 
-/** A server whose database is away does not start: whoever supervises it starts it again. */
+/** Restarts a server like its supervisor does: it exits when its database is down. */
 async function startAgain(server: Server): Promise<void> {
   const began = performance.now()
   for (;;) {

@@ -1,4 +1,4 @@
-// Agents in a process of their own that know all servers. At the end of its stream, each goes on to the next server.
+// A process of agents that know all servers. When its stream ends, an agent moves to the next server.
 import { setTimeout as pause } from 'node:timers/promises'
 import {
   CommittedEpochs,
@@ -20,20 +20,20 @@ export type FleetOrder =
   | {
       readonly do: 'begin'
       readonly agents: readonly Agent[]
-      readonly first: number // of their addresses
+      readonly first: number // of the addresses of the agents
       readonly ports: readonly number[]
       readonly fingerprint: string
-      readonly books: string // file in which they count, or ''
+      readonly books: string // the file for their counters, or ''
     }
   | { readonly do: 'where' }
-  /** When each rule came to its agent the last time. */
+  /** The last arrival of each rule at its agent. */
   | { readonly do: 'arrivals' }
   /** Some agents end as if killed, and start again. */
   | { readonly do: 'restart'; readonly clientIds: readonly string[] }
   | { readonly do: 'count'; readonly more: boolean }
   | { readonly do: 'books' }
 
-/** Where each agent is connected: the port of its server, or 0. */
+/** The connection of each agent: the port of its server, or 0. */
 export interface Where {
   readonly ports: Readonly<Record<string, number>>
 }
@@ -42,7 +42,7 @@ export interface Where {
 export type Arrivals = Readonly<Record<string, number>>
 
 export interface Books {
-  readonly pending: number // reports that are not acknowledged
+  readonly pending: number // reports without acknowledgement
   readonly counted: readonly Counted[]
   readonly held: readonly Held[]
 }
@@ -83,7 +83,7 @@ const scriptOf = ({ clientId, token, at, book, instanceId }: Edge) => ({
   ]
 })
 
-/** Tries each server at once after the other; rests after each round, longer each time. */
+/** Tries each server in turn; pauses after each round, a little longer each time. */
 async function live(edge: Edge, ports: readonly number[], fingerprint: string): Promise<never> {
   const first = edge.at % ports.length
   for (let tried = 0, failed = 0; ; tried++) {
@@ -99,7 +99,7 @@ async function live(edge: Edge, ports: readonly number[], fingerprint: string): 
       edge.port = 0
       await edge.stream.close()
     } catch {
-      failed++ // a server that is gone, or full
+      failed++ // a server that is down or full
     } finally {
       clearTimeout(timer)
     }
@@ -124,7 +124,7 @@ async function join({ book }: Edge, stream: ScriptedAgent): Promise<void> {
   clearInterval(timer)
 }
 
-/** What is not acknowledged is part of the next report. */
+/** Adds unacknowledged counters to the next report. */
 async function report(book: Book, { channel, ended }: ScriptedAgent): Promise<void> {
   try {
     for (const body of book.pending()) {
@@ -132,7 +132,7 @@ async function report(book: Book, { channel, ended }: ScriptedAgent): Promise<vo
       book.acknowledge(epoch, seq)
     }
   } catch (error) {
-    if (!ended.aborted && !(error instanceof Refused)) throw error // the store or the answer was away
+    if (!ended.aborted && !(error instanceof Refused)) throw error // the store was down, or the answer was lost
   }
 }
 

@@ -1,4 +1,4 @@
-// Between two others: a process that can be stopped, as a network can.
+// A forwarding process between two others, which can be stopped like a network.
 import { connect, createServer } from 'node:net'
 
 const [listen = '', to = ''] = process.argv.slice(2)
@@ -10,7 +10,7 @@ createServer(client => {
     [other, client]
   ] as const) {
     from.on('data', data => into.write(data))
-    from.on('error', () => {}) // the end follows
+    from.on('error', () => {}) // 'close' follows
     from.on('close', () => into.destroy())
   }
 }).listen(Number(listen), '127.0.0.1', () => process.stdout.write('listens\n'))

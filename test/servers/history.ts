@@ -1,4 +1,4 @@
-// What the log of a run tells of a register: its writes with their tries, and its reads.
+// The log of a run for one register: its writes with their tries, and its reads.
 import { isMade } from './changes.ts'
 import type { Called, Line, Promoted } from './record.ts'
 import { firstValue } from './register.ts'
@@ -22,11 +22,11 @@ export interface Register {
   readonly reads: readonly Read[] // in the order in which they began
 }
 
-/** A time in which no standby took over. */
+/** A period between two failovers. */
 export interface Era {
-  readonly first: number // value at its beginning
-  readonly from: number // calls that began later are of it, or of a later one
-  readonly until: number // calls that ended before are of it, or of an earlier one
+  readonly first: number // value at its start
+  readonly from: number // calls that began later belong to it, or to a later one
+  readonly until: number // calls that ended before belong to it, or to an earlier one
 }
 
 const pathOfRule = /^\/v1\/rules\/(\w{26})$/
@@ -54,7 +54,7 @@ const writesOf = (calls: readonly Called[]): Write[] =>
     .map(tries => ({ value: tries[0]?.sent ?? -1, began: tries[0]?.began ?? 0, tries }))
     .toSorted((a, b) => a.value - b.value)
 
-/** The eras of a register: one, or two where a standby took over. */
+/** Returns the eras of a register: one, or two if a standby took over. */
 export function erasOf(ruleId: string, promoted: Promoted | undefined): Era[] {
   const [from, until] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
   if (!promoted) return [{ first: 0, from, until }]
@@ -64,12 +64,12 @@ export function erasOf(ruleId: string, promoted: Promoted | undefined): Era[] {
   ]
 }
 
-/** When it was acknowledged for good in this era; Infinity if it was not. */
+/** Returns the time of the final acknowledgement in this era; Infinity if there is none. */
 export const acknowledgedAt = ({ tries }: Write, { from }: Era): number =>
   tries
     .filter(one => isMade(one) && one.began > from)
     .reduce((first, { ended }) => Math.min(first, ended), Number.POSITIVE_INFINITY)
 
-/** Whether a server may have made it, or make it late: nobody knows of some try, or one was under way when the era began. */
+/** True if a server may apply the write late: a try has no known outcome, or was in flight when the era began. */
 export const isLoose = ({ tries }: Write, { from }: Era): boolean =>
   tries.some(({ status, began, ended }) => [0, 502, 503].includes(status) || (began < from && ended > from))

@@ -1,4 +1,4 @@
-// The judge of `npm run test:servers -- --only chaos` finds what is wrong in a log, and nothing in one that is right.
+// The judge of `npm run test:servers -- --only chaos` finds each fault in a log, and none in a correct log.
 import t from 'tap'
 import { judge } from './judge.ts'
 import type { Called, End, Line, Promoted } from './record.ts'
@@ -30,7 +30,7 @@ const endWith = (value: number, part: Partial<End> = {}): End => ({
 })
 const entries = (...values: number[]) => values.map(value => [ruleId, value] as const)
 
-/** What is found wrong: names of checks. */
+/** Returns the names of the failed checks. */
 const wrongIn = (lines: readonly Line[]): string[] =>
   judge(lines)
     .filter(({ found }) => found.length > 0)
@@ -59,7 +59,7 @@ const plain: readonly Line[] = [
 ]
 const end = plain.at(-1) as End
 
-t.test('a log without a standby that takes over', async t => {
+t.test('a log without a failover', async t => {
   const cases: readonly (readonly [string, readonly Line[], readonly string[]])[] = [
     ['all is right', plain, []],
     ['a read behind an acknowledged write', [read(firstValue, 23, 24), ...plain], [reads]],
@@ -82,11 +82,7 @@ t.test('a log without a standby that takes over', async t => {
     ],
     ['a report is lost', plain.with(-1, { ...end, totals: {} }), [books]],
     ['an agent has an old value', plain.with(-1, { ...end, held: [[ruleId, 1]] }), [held]],
-    [
-      'an agent has a rule that is gone',
-      plain.with(-1, { ...end, held: [...end.held, ['gone', 1]] }),
-      [held]
-    ],
+    ['an agent has a deleted rule', plain.with(-1, { ...end, held: [...end.held, ['gone', 1]] }), [held]],
     ['a revoked token opens', [...plain, me(70, 200)], [revoked]],
     [
       'a server ended',
@@ -102,7 +98,7 @@ const promotion: Promoted = {
   ...{ kind: 'promoted', began: 100, killed: 200, ended: 210, restored: 250 },
   stored: { [ruleId]: 1 }
 }
-/** The write of 2 is acknowledged and lost; that of 3 comes after. */
+/** The write of 2 is acknowledged and lost; the write of 3 comes later. */
 const failedOver: readonly Line[] = [
   write(1, 10, 20),
   write(2, 110, 120),
@@ -118,14 +114,14 @@ const failedOver: readonly Line[] = [
 ]
 const pending = write(2, 110, 115, { status: 0, server: 'b' })
 
-t.test('a log with a standby that takes over, which is behind', async t => {
+t.test('a log with a failover to a stale standby', async t => {
   const last = failedOver.at(-1) as End
   const cases: readonly (readonly [string, readonly Line[], readonly string[]])[] = [
     ['all is right', failedOver, []],
     ['what is lost comes back by itself', [...failedOver, read(2, 245, 246)], [reads]],
     ['a try without an answer is made late', [pending, ...failedOver, read(2, 245, 246)], []],
     [
-      'a late one comes back after another one',
+      'a late value returns after another one',
       [pending, ...failedOver, read(2, 243, 244), read(3, 245, 246), read(2, 247, 248)],
       [reads]
     ],
@@ -133,7 +129,7 @@ t.test('a log with a standby that takes over, which is behind', async t => {
     ['a read behind a later write', [...failedOver, read(1, 243, 244)], [reads]],
     ['a read that began before may be of either', [...failedOver, read(2, 150, 215)], []],
     [
-      'the standby lacks what came before',
+      'the standby lacks earlier writes',
       failedOver.with(4, { ...promotion, stored: { [ruleId]: firstValue } }),
       [reads, point]
     ],

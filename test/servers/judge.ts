@@ -6,7 +6,7 @@ import type { Bytes, Called, End, Ended, Line, Promoted } from './record.ts'
 
 export interface Verdict {
   readonly check: string
-  readonly found: readonly unknown[] // what is wrong
+  readonly found: readonly unknown[] // the faults
 }
 
 interface Story {
@@ -74,7 +74,7 @@ function notStored({ registers, promoted, end }: Story): readonly unknown[] {
   })
 }
 
-/** Of a write before a standby took over, the entry is where the write is: in the standby, or lost. */
+/** Compares audit entries with writes. After a failover an entry is in the standby or lost, like its write. */
 function wrongEntries({ registers, promoted, end }: Story): readonly unknown[] {
   const counts = new Map<string, number>()
   for (const [ruleId, value] of end.audited) {
@@ -111,7 +111,7 @@ function notHeld({ end: { stored, held } }: Story): readonly unknown[] {
 
 const pathOfCredential = /\/credentials\/(\w+)$/
 
-/** Servers that do not know yet that a standby has taken over may still have to revoke again what it lacks. */
+/** Servers that have not detected the failover may still have to repeat revocations that the standby lacks. */
 function opened({ calls, promoted }: Story): readonly unknown[] {
   const revokedAt = new Map<string, number>()
   for (const one of calls) {

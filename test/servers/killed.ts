@@ -1,4 +1,4 @@
-// A server is killed: its agents are at the others soon, and nothing that was acknowledged is lost.
+// Kills a server: its agents soon move to the others, and no acknowledged change is lost.
 import { allConnected, distribution, startFleet } from './agents.ts'
 import { makeRules } from './changes.ts'
 import type { Report } from './checks.ts'
@@ -49,7 +49,7 @@ export async function killed(place: Place, report: Report, options: { readonly a
   await requireOneSession(place, report, clientIds.length)
 }
 
-/** Each rule is at each server, and in force at its agent. */
+/** Checks that each server has each rule, and that it is in force at its agent. */
 async function requireRules(
   { servers, query }: Pick<Place, 'servers' | 'query'>,
   report: Report,
@@ -83,7 +83,7 @@ async function requireRules(
   report.check('and all are in force at their agents', open.length === 0, open.slice(0, 5))
 }
 
-/** Each agent has one session, and the servers together have as many as there are agents. */
+/** Checks that each agent has one session, and the servers together as many as there are agents. */
 export async function requireOneSession(
   { servers, query }: Pick<Place, 'servers' | 'query'>,
   report: Report,
@@ -108,7 +108,7 @@ export async function requireOneSession(
   report.check('each agent has a session', live.length >= agents, `${live.length} of ${agents}`)
 }
 
-/** The clients that a server has, by its log. */
+/** Returns the clients of a server, according to its log. */
 export function liveAt(
   events: readonly { readonly event: string; readonly [field: string]: unknown }[]
 ): ReadonlySet<string> {

@@ -1,13 +1,13 @@
-// Whether one order of the calls explains what each read of a register has seen. Its writer writes ascending values, one
+// Checks whether one order of all calls explains every read of a register. Its writer writes ascending values, one
 // after another: a read must not be behind an acknowledged write or an earlier read, nor ahead of all writes.
 //
-// Two things blur that. A write that nobody has acknowledged may be made late, over later ones; and so may one that a
-// standby lacks which takes over, when a try of it still waits in a server: what it was known by is lost, too. Such a loose
-// write may be seen at any time, but never again after another one was seen, or written, over it.
+// There are two exceptions. A write without acknowledgement may be applied late, over later ones. A write that the new
+// primary lacks may be applied again if a server still retries it, since the record of its key is lost. Such a loose
+// write may be read at any time, but never again after another value was read or written over it.
 import { acknowledgedAt, type Era, erasOf, isLoose, type Read, type Register, type Write } from './history.ts'
 import type { Promoted } from './record.ts'
 
-/** Returns the reads that nothing explains. */
+/** Returns the reads that no order explains. */
 export function unexplained(register: Register, promoted: Promoted | undefined): object[] {
   const eras = erasOf(register.ruleId, promoted)
   const judges = eras.map(era => ({ era, judge: judgeOf(register.writes, era) }))
@@ -19,7 +19,7 @@ export function unexplained(register: Register, promoted: Promoted | undefined):
   })
 }
 
-/** Judges reads of one era, in the order in which they began. One that may be of another era does not bind later ones. */
+/** Checks reads of one era, in start order. A read that may belong to another era does not constrain later ones. */
 function judgeOf(writes: readonly Write[], era: Era) {
   const byValue = new Map(writes.map(write => [write.value, write]))
   const acknowledged = writes
@@ -27,7 +27,7 @@ function judgeOf(writes: readonly Write[], era: Era) {
     .filter(({ ended }) => Number.isFinite(ended))
   const ordinary = new Set([era.first, ...acknowledged.map(({ value }) => value)])
   const seen: Read[] = []
-  const loose = new Map<number, Read>() // by value: the read of it that ended first
+  const loose = new Map<number, Read>() // by value: the read that ended first
 
   const leastOf = ({ began }: Read): number =>
     Math.max(
@@ -35,7 +35,7 @@ function judgeOf(writes: readonly Write[], era: Era) {
       acknowledged.findLast(({ ended }) => ended < began)?.value ?? 0,
       ...seen.filter(({ ended }) => ended < began).map(({ value }) => value)
     )
-  /** Whether another value was there after `earlier`, and before `read`. */
+  /** True if another value was there after `earlier`, and before `read`. */
   const isOver = (earlier: Read, read: Read): boolean =>
     [...seen, ...acknowledged].some(({ began, ended }) => began > earlier.ended && ended < read.began)
 

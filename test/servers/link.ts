@@ -1,4 +1,4 @@
-// A way between two processes that can be stopped, cut, and led elsewhere.
+// A link between two processes that can be paused, cut and redirected.
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -7,14 +7,14 @@ import { freePort } from '../support/ports.ts'
 
 export interface Link {
   readonly port: number
-  /** Leads to this port from now on: connections that are there are cut. */
+  /** Redirects to this port and cuts existing connections. */
   lead(to: number): Promise<void>
-  /** SIGSTOP: no byte passes, and nobody is told. */
+  /** Stops all bytes without an error at either end: SIGSTOP. */
   signal(name: NodeJS.Signals): void
   end(): void
 }
 
-/** One that leads nowhere yet. */
+/** Makes a link without a target. */
 export async function openLink(): Promise<Link> {
   const port = await freePort()
   let child: ChildProcess | null = null

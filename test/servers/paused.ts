@@ -1,4 +1,4 @@
-// Servers are paused for longer than their lease, while their agents go elsewhere. What they had sent is not stored later.
+// Pauses servers for longer than their lease while their agents move away. Their earlier reports must not be stored later.
 import { setTimeout as pause } from 'node:timers/promises'
 import { StatsReport } from '../../agent/wire/journal-report.ts'
 import type { ScriptedAgent } from '../../kit/scripted-agent.ts'
@@ -9,16 +9,16 @@ import { leaseMs, type Place, type Server, until } from './place.ts'
 
 interface Options {
   readonly pauses: number
-  readonly agents: number // of each server that is paused
+  readonly agents: number // for each paused server
 }
 
 interface Written {
-  readonly of: string // table, and how
+  readonly of: string // table and statement
   readonly what: string // one of the rows
 }
 
-const settleMs = 3_000 // of what a server does when it goes on
-/** What a server writes for itself, not for an agent: it tidies results that are old, and tells pages to look again. */
+const settleMs = 3_000 // for the work of a server after SIGCONT
+/** Writes that a server makes for itself, not for an agent: it deletes old results and sends change signals to pages. */
 const ofServers = /^(servers_(server|task|request)|audit_|http_|auth_|console_change)|^servers_result DELETE/
 
 export const roleOf = (id: string): string => `sluice_${id}`
@@ -40,12 +40,12 @@ export async function paused(place: Place, report: Report, { pauses, agents }: O
     wrong.push(...found.wrong)
     moved += found.moved
   }
-  report.figure('pauses', `${done}, ${victims.length} at once, with ${moved} agents that went elsewhere`)
+  report.figure('pauses', `${done}, ${victims.length} at once, with ${moved} agents that moved`)
   const found = [...written].filter(([of]) => !ofServers.test(of))
-  report.figure('what servers wrote after they went on', [...written.keys()].toSorted().join(', '))
-  report.check('the servers stored nothing of agents that they had lost', found.length === 0, found)
+  report.figure('writes of servers after SIGCONT', [...written.keys()].toSorted().join(', '))
+  report.check('the servers stored nothing for agents that had moved', found.length === 0, found)
   report.check(
-    'what the newer session has told is in the store, and the newer session alone is live',
+    'reports of the newer session are in the store, and the newer session alone is live',
     wrong.length === 0,
     wrong.slice(0, 5)
   )
@@ -58,7 +58,7 @@ export async function paused(place: Place, report: Report, { pauses, agents }: O
 interface Round {
   readonly place: Place
   readonly victims: readonly Server[]
-  readonly other: Server // that goes on
+  readonly other: Server // not paused
   readonly agents: number
 }
 
@@ -110,9 +110,9 @@ async function restartAll({ servers }: Place): Promise<void> {
   }
 }
 
-/** Each write from now on is noted with the role of its server. */
+/** Records each later write with the role of its server. */
 async function watchWrites({ query }: Place): Promise<void> {
-  await query('create table writes (role text, of text, what text)') // of: table, and how
+  await query('create table writes (role text, of text, what text)') // of: table and statement
   await query(`create function note_write() returns trigger language plpgsql as $$
     begin insert into writes values (session_user, tg_table_name || ' ' || tg_op, coalesce(to_jsonb(new), to_jsonb(old))::text); return null; end $$`)
   await query(`do $$ declare found record; begin
@@ -126,7 +126,7 @@ const writesOf = ({ query }: Place, servers: readonly Server[]): Promise<readonl
     servers.map(({ id }) => roleOf(id))
   ])
 
-/** Rules whose counts or state are not those of the newer session, and sessions that are not the newer one. */
+/** Returns rules without the counts or state of the newer session, and sessions other than the newer one. */
 async function wrongOf(
   { query }: Place,
   edges: readonly Edge[],

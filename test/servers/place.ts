@@ -1,4 +1,4 @@
-// Several real servers on a PostgreSQL of the run's own, each with ports that stay, and their callers.
+// Several real servers with fixed ports on one PostgreSQL that the run starts, and their callers.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,17 +17,17 @@ const settings = `
 max_connections = 300
 shared_buffers = 256MB
 wal_keep_size = 1GB
-` // of a PostgreSQL that syncs what it commits, and may have a standby
+` // PostgreSQL syncs commits, and may have a standby
 const operator = 'operator-token-of-the-end-to-end-suite-0123456789'
 const byOperator: Holder = { name: 'operator', token: operator }
-export const leaseMs = 10_000 // of plugins/servers/server-registry.ts
+export const leaseMs = 10_000 // as in plugins/servers/server-registry.ts
 
 export interface Reply {
   readonly status: number // 0: no answer
   readonly body: Readonly<Record<string, unknown>>
 }
 
-/** Who holds a bearer token. */
+/** The owner of a bearer token. */
 export interface Holder {
   readonly name: string
   readonly token: string
@@ -38,7 +38,7 @@ export interface Call {
   readonly path: string
   readonly body?: object
   readonly key?: string // Idempotency-Key
-  readonly by?: Holder // if it is not the operator's call
+  readonly by?: Holder // default: the operator
   readonly withinMs?: number
 }
 
@@ -47,12 +47,12 @@ export interface Server {
   readonly origin: string
   readonly controlPort: number
   fingerprint(): string
-  /** Its process, also one that has ended. */
+  /** Its process, which may have ended. */
   process(): Process
-  /** What all its processes have written. */
+  /** The output of all its processes. */
   output(): string
   call(call: Call): Promise<Reply>
-  /** Starts it again after it has ended. */
+  /** Restarts it after it has ended. */
   restart(): Promise<void>
 }
 
@@ -61,34 +61,34 @@ export interface Agent {
   readonly token: string
 }
 
-/** Releases run when the part has ended. */
+/** Releases run at the end of the part. */
 export interface Teardown {
   teardown(release: () => unknown): void
 }
 
 export interface Place extends Teardown {
-  /** The database of the servers, which may become another one. */
+  /** The database of the servers; a failover replaces it. */
   readonly cluster: Cluster
   takeOver(cluster: Cluster): void
   readonly servers: readonly Server[]
-  /** Asks the database itself. */
+  /** Queries the database directly. */
   query<R extends object>(sql: string, values?: readonly unknown[]): Promise<readonly R[]>
   addClients(count: number): Promise<readonly Agent[]>
 }
 
 interface Options {
   readonly servers: readonly string[]
-  /** Where a server finds the database, if it is not the database itself. */
+  /** The address of the database for a server, if it is not the database's own. */
   readonly urlOf?: (id: string, url: string) => string
-  /** More of the environment of a server. */
+  /** Additional environment of a server. */
   readonly envOf?: (id: string) => Readonly<Record<string, string>>
-  /** More of the environment of the database. */
+  /** Additional environment of the database. */
   readonly databaseEnv?: (t: Teardown) => Readonly<Record<string, string>>
-  /** Called with the place of the database, before servers start. */
+  /** Called with the address of the database, before servers start. */
   readonly ready?: (at: PostgresPlace, t: Teardown) => Promise<void>
 }
 
-/** Gives `work` a database of its own, and servers that have started at once. */
+/** Runs `work` with a new database and servers that start at once. */
 export async function withServers(
   { servers: ids, urlOf = (_, url) => url, envOf = () => ({}), databaseEnv = () => ({}), ready }: Options,
   work: (place: Place) => Promise<void>
@@ -141,7 +141,7 @@ interface ServerOptions {
   readonly env: Readonly<Record<string, string>>
 }
 
-/** Returns one that does not run yet. */
+/** Returns a server that does not run yet. */
 async function serverOf(t: Teardown, { id, dir, env }: ServerOptions): Promise<Server> {
   const data = join(dir, id)
   mkdirSync(data, { mode: 0o700 })
@@ -177,7 +177,7 @@ async function serverOf(t: Teardown, { id, dir, env }: ServerOptions): Promise<S
   }
 }
 
-/** Returns status 0 where there is no answer: the outcome is not known. */
+/** Returns status 0 without an answer: the outcome is unknown. */
 async function callAt(
   origin: string,
   { method, path, body, key, by = byOperator, withinMs = 30_000 }: Call
@@ -206,7 +206,7 @@ async function queryAt<R extends object>(
   values: readonly unknown[]
 ): Promise<readonly R[]> {
   const client = new pg.Client(url)
-  client.on('error', () => {}) // whoever asks gets the error
+  client.on('error', () => {}) // the caller gets the error
   await client.connect()
   try {
     return (await client.query(sql, [...values])).rows
@@ -215,7 +215,7 @@ async function queryAt<R extends object>(
   }
 }
 
-/** Clients as if they had enrolled, whose token is their id. */
+/** Inserts clients as if enrolled, with their id as token. */
 async function add(query: Place['query'], count: number): Promise<readonly Agent[]> {
   const agents = Array.from({ length: count }, () => newId(Date.now())).map(id => ({
     clientId: id,
@@ -229,7 +229,7 @@ async function add(query: Place['query'], count: number): Promise<readonly Agent
   return agents
 }
 
-/** Asks again until the answer fits, for at most `withinMs`. Returns the last answer. */
+/** Retries until the answer fits, for at most `withinMs`. Returns the last answer. */
 export async function until<T>(
   ask: () => Promise<T>,
   fits: (answer: T) => boolean,

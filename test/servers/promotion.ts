@@ -1,4 +1,4 @@
-// A standby that is behind takes over, and servers go to it.
+// Promotes a standby that is behind, and redirects servers to it.
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import type { Cluster, Standby } from '../postgres/cluster.ts'
@@ -12,14 +12,14 @@ interface Options {
   readonly standby: Standby
   readonly recorder: Recorder
   readonly links: readonly Link[] // to the database
-  readonly clientIds: readonly string[] // who get a rule that is lost
+  readonly clientIds: readonly string[] // each gets a rule that is lost
 }
 
 const lostPort = 8_001
-const lagMs = 5_000 // for so long, and for so many writes, the standby misses what is stored
+const lagMs = 5_000 // the standby misses at least this time and this number of writes
 const lostWrites = 20
 
-/** Returns what is to be told of it, without the time when each server has seen it. */
+/** Returns the record of the failover, without the time when each server has detected it. */
 export async function promote(place: Place, { standby, recorder, links, clientIds }: Options) {
   const began = performance.now()
   await withClients([place.cluster, standby], ([primary, follower]) => detach(primary, follower))
@@ -48,7 +48,7 @@ export async function promote(place: Place, { standby, recorder, links, clientId
   return { kind: 'promoted' as const, began, killed, ended, stored }
 }
 
-/** Waits until each server has an answer of the store. */
+/** Waits until each server gets an answer of the store. */
 export async function recordRestored(
   { servers }: Place,
   promoted: Awaited<ReturnType<typeof promote>>,
@@ -61,7 +61,7 @@ export async function recordRestored(
   add({ ...promoted, restored: performance.now() })
 }
 
-/** Of each rule in the store. */
+/** Returns the register value of each rule in the store. */
 export async function valuesIn({ query }: Pick<Place, 'query'>): Promise<Values> {
   const rows = await query<{ id: string; targets: string }>('select id, targets from rules')
   return Object.fromEntries(

@@ -1,4 +1,4 @@
-// A rule that is made at one server for an agent at another: how long its caller waits.
+// Measures the wait of a caller for a rule made at one server for an agent at another.
 import { setTimeout as pause } from 'node:timers/promises'
 import { startFleet } from './agents.ts'
 import { type Report, spread } from './checks.ts'

@@ -1,5 +1,5 @@
-// The log of a run in lines of JSON: each call and what came of it, each fault, and how all is at the end. It is judged
-// from that alone, so that it can be judged again. Times are ms of one clock, which nobody sets.
+// Records a run as lines of JSON: each call with its outcome, each fault, and the final state. The judge reads nothing
+// else, so a run can be judged again. Times are ms of one clock that is never set.
 import { openSync, readFileSync, writeSync } from 'node:fs'
 import { codeOf, isMade } from './changes.ts'
 import type { Call, Reply, Server } from './place.ts'
@@ -28,7 +28,7 @@ export interface Fault {
   readonly ended: number
 }
 
-/** A server has ended that nobody has killed. */
+/** A server has exited although nobody killed it. */
 export interface Ended {
   readonly kind: 'ended'
   readonly server: string
@@ -39,20 +39,20 @@ export interface Ended {
 /** A standby that was behind has taken over. */
 export interface Promoted {
   readonly kind: 'promoted'
-  readonly began: number // what was stored until then, the standby has
+  readonly began: number // everything stored until then is in the standby
   readonly killed: number // the primary
   readonly ended: number // from now on, servers reach the standby
-  readonly restored: number // each server has seen it
+  readonly restored: number // each server has detected it
   readonly stored: Values // in the standby when it took over
 }
 
-/** How all is when all faults are over. */
+/** The final state after all faults. */
 export interface End {
   readonly kind: 'end'
   readonly stored: Values
   readonly held: readonly (readonly [string, number])[] // rules of all agents, with their values
-  readonly audited: readonly (readonly [string, number])[] // an entry of each change: rule and value
-  readonly totals: Readonly<Record<string, Bytes>> // of rules, in the store
+  readonly audited: readonly (readonly [string, number])[] // an entry for each change: rule and value
+  readonly totals: Readonly<Record<string, Bytes>> // by rule, in the store
   readonly counted: Readonly<Record<string, Bytes>> // by agents
 }
 
@@ -68,7 +68,7 @@ export type Line = Called | Fault | Ended | Promoted | End
 
 export interface Recorder {
   add(line: Line): void
-  /** How many tries of writes were acknowledged. */
+  /** The number of acknowledged writes. */
   written(): number
 }
 
@@ -93,11 +93,11 @@ export const readRecord = (file: string): Line[] =>
     .slice(0, -1)
     .map(line => JSON.parse(line) as Line)
 
-/** The port of the first target is the value of a rule as a register. */
+/** Returns the port of the first target: the value of a rule as a register. */
 export const registerOf = (body: object | undefined): number | undefined =>
   (body as { readonly targets?: readonly { readonly port: number }[] } | undefined)?.targets?.[0]?.port
 
-/** The same server, of which each call is in the log. */
+/** Wraps a server so that each call is in the log. */
 export const recorded = (server: Server, { add }: Recorder): Server => ({
   ...server,
   async call(call) {

@@ -1,4 +1,4 @@
-// Rules as registers, each with one writer and many readers at all servers. What they saw is in the log of the run.
+// Uses rules as registers, each with one writer and many readers at all servers. The log of the run has all reads.
 import { setTimeout as pause } from 'node:timers/promises'
 import { decide } from './changes.ts'
 import { oneOf, type Place } from './place.ts'
@@ -6,7 +6,7 @@ import { oneOf, type Place } from './place.ts'
 const restMs = 100
 const patienceMs = 3_000
 
-export const firstValue = 65_535 // of the target when the rule is made: it counts as 0
+export const firstValue = 65_535 // target port of a new rule: it counts as 0
 
 /** Writes 1, 2, 3 and so on as the port of the target of each rule, and reads it, until it is ended. */
 export function runRegisters({ servers }: Pick<Place, 'servers'>, ruleIds: readonly string[]) {

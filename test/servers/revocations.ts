@@ -1,4 +1,4 @@
-// Credentials are issued, used and revoked at any server. The token of one that is revoked is tried again and again.
+// Issues, uses and revokes tokens at any server. A revoked token is tried again and again.
 import { setTimeout as pause } from 'node:timers/promises'
 import { decide, isMade } from './changes.ts'
 import { type Holder, oneOf, type Place } from './place.ts'

@@ -1,5 +1,5 @@
-// What several real servers on one PostgreSQL do when servers, connections and the database fail: npm run test:servers.
-// Parts and options are in README.md. Exits with 1 if a check fails.
+// Checks several real servers on one PostgreSQL while servers, connections and the database fail: npm run test:servers.
+// README.md lists parts and options. Exits with 1 if a check fails.
 import { parseArgs } from 'node:util'
 import { runAt } from '../../kernel/store/postgres/sessions.ts'
 import type { PostgresPlace } from '../../kernel/store/sql/database.ts'

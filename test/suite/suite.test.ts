@@ -1,4 +1,4 @@
-// The suite names what fails, file and test, and leaves nothing behind when it is cut off.
+// The suite names the file and test of each failure, and leaves nothing behind when it is interrupted.
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -27,7 +27,7 @@ t.test('each failing test is reported with its file, and the next file runs', as
   t.match(output, /^ {4}not ok 1 - a test that fails/m)
   t.match(output, /^not ok \d - test\/suite\/cases\/fails\.ts/m)
   t.match(output, /^ {8}not ok 1 - thrown by a timer/m)
-  t.match(output, /^ {4}not ok 1 - a test whose timer throws/m)
+  t.match(output, /^ {4}not ok 1 - a test with a timer that throws/m)
   t.match(output, /^ {4}ok 2 - the test after it/m)
   t.match(output, /^ {8}not ok 1 - not handled/m)
   t.match(output, /^not ok \d - test\/suite\/cases\/rejects\.ts/m)
@@ -58,7 +58,7 @@ t.test('a file that blocks its process is named, and its process is killed', asy
 for (const signal of ['SIGKILL', 'SIGTERM', 'SIGINT'] as const)
   t.test(`a suite that ends by ${signal} leaves no process behind`, async t => {
     const suite = startSuite(t, 'waits')
-    const closed = once(suite, 'close') // when nobody can write to its output any more
+    const closed = once(suite, 'close') // when no process can write to its output
     await once(suite.stderr, 'data')
 
     process.kill(suite.pid!, signal)

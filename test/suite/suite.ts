@@ -1,5 +1,5 @@
 // npm test: the linter, the compiler, and every test file that can share a process with others.
-// SUITE='plugins/quota/test/*' runs these files alone, one after another in one process.
+// SUITE='plugins/quota/test/*' runs only these files, one after another in one process.
 import { once } from 'node:events'
 import { globSync } from 'node:fs'
 import { join } from 'node:path'

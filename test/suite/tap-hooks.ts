@@ -1,4 +1,4 @@
-// Module hooks of a worker: a test file that imports tap gets the `Test` of that file, not the only one of the process.
+// Module hooks of a worker: a test file that imports tap gets the `Test` of that file instead of the process-wide one.
 import { registerHooks } from 'node:module'
 import type { Test } from 'tap'
 

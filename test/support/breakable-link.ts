@@ -1,13 +1,13 @@
-// A TCP proxy between agents and their server that can break: cut, or silent without an end.
+// A TCP proxy between agents and their server that can break: cut, or silent without a close.
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import type { Test } from 'tap'
 
 export interface BreakableLink {
   readonly port: number
-  /** Resets all connections, and refuses new ones until `heal`. */
+  /** Resets all connections and refuses new ones until `heal`. */
   cut(): void
-  /** Passes no byte in either direction until `heal`; nobody is told. */
+  /** Passes no byte in either direction until `heal`, without an error at either end. */
   silence(): void
   heal(): void
 }

@@ -5,7 +5,7 @@ import { killChild, spawnChild } from './child-process.ts'
 
 const module = JSON.stringify(join(import.meta.dirname, 'child-process.ts'))
 
-/** Starts a child with a child of its own; both hold the standard output open. */
+/** Starts a child that starts another child; both hold standard output open. */
 const program = `
 import { spawnChild } from ${module}
 spawnChild('sh', ['-c', 'sleep 1000 & wait'], { stdio: ['ignore', 'inherit', 'ignore'] })
@@ -16,7 +16,7 @@ for (const signal of ['SIGKILL', 'SIGTERM', 'SIGINT'] as const)
   t.test(`a process that ends by ${signal} leaves no child behind`, async t => {
     const child = spawnChild(process.execPath, ['--input-type=module', '-e', program], { stdio: 'pipe' })
     t.teardown(() => killChild(child))
-    const closed = once(child, 'close') // when nobody can write to its output any more
+    const closed = once(child, 'close') // when no process can write to its output
     await once(child.stdout, 'data')
 
     process.kill(child.pid!, signal)
@@ -24,7 +24,7 @@ for (const signal of ['SIGKILL', 'SIGTERM', 'SIGINT'] as const)
     t.same(await closed, [null, signal])
   })
 
-t.test('a child that ends takes its own children with it', async t => {
+t.test('a child that exits takes its own children with it', async t => {
   const child = spawnChild('sh', ['-c', 'sleep 1000 & echo started'], { stdio: 'pipe' })
   t.teardown(() => killChild(child))
 

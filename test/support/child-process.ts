@@ -1,4 +1,4 @@
-// Processes that tests start. Each leads a process group, which ends at the latest when this process ends.
+// Processes that tests start. Each leads a process group, which is killed at the latest when this process exits.
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
@@ -31,7 +31,7 @@ export function signalGroup(group: number, signal: NodeJS.Signals): void {
 }
 
 function guardChild<C extends ChildProcess>(start: () => C): C {
-  guard ??= startGuard() // first, so that the child is never without it for long
+  guard ??= startGuard() // first, so that the child is unguarded only briefly
   const { write } = guard
   const child = start()
   const { pid } = child
@@ -70,7 +70,7 @@ for group in $groups; do kill -s KILL -- "-$group"; done 2> /dev/null
 
 function startGuard(): Guard {
   const child = spawn('sh', ['-c', guardProgram], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
-  const stdin = child.stdin as Socket // which a pipe to a child is
+  const stdin = child.stdin as Socket // a pipe to a child is a socket
   stdin.on('error', () => {}) // the guard itself was killed
   child.unref()
   stdin.unref()

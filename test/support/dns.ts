@@ -8,7 +8,7 @@ import type { Test } from 'tap'
 export type Zone = Readonly<Record<string, readonly string[] | 'SERVFAIL' | 'SILENT'>>
 
 export interface Dns {
-  readonly address: string // with its port, as `setServers` takes it
+  readonly address: string // with its port, for `setServers`
   readonly questions: readonly string[] // received so far: 'name type'
 }
 

@@ -1,5 +1,5 @@
-// What code keeps in memory beyond a call: variables and collections of a module, or of a function whose inner functions go
-// on, and fields of objects.
+// Finds state that code holds in memory beyond a call: variables and collections of a module, or of a function whose
+// closures outlive it, and fields of objects.
 import { stripTypeScriptTypes } from 'node:module'
 import { parse } from 'acorn'
 
@@ -30,7 +30,7 @@ const childrenOf = (node: Node): Node[] => Object.values(node).flat().filter(isN
 const nameOf = (node: Node | undefined): string => String(node?.['name'] ?? '')
 const isFunction = ({ type }: Node): boolean => type.includes('Function')
 
-/** Returns the names of what outlives the call that makes it; of fields with `this.` */
+/** Returns the names of state that outlives the call that makes it; fields as `this.name`. */
 export function keptIn(typescript: string): string[] {
   const script = stripTypeScriptTypes(typescript)
   const program: unknown = parse(script, { ecmaVersion: 'latest', sourceType: 'module' })
@@ -41,7 +41,7 @@ export function keptIn(typescript: string): string[] {
   return [...new Set(kept)].map(one => (typeof one === 'string' ? `this.${one}` : one.name))
 }
 
-/** Fills `scopes`: of each node that has one of its own. */
+/** Fills `scopes`: the scope of each node that has one. */
 function declare(node: Node, outer: Scope, scopes: Map<Node, Scope>): void {
   const hasOwn = isFunction(node) || /^(Program|BlockStatement|For\w*|CatchClause)$/.test(node.type)
   const owner = isFunction(node) ? node : outer.owner
@@ -72,7 +72,7 @@ function kindOf(init: Node | undefined): Kind {
   return init?.type === 'ArrayExpression' && childrenOf(init).length === 0 ? 'array' : 'other'
 }
 
-/** An empty one, also in an object: what is made of something is only read, mostly. */
+/** True for an empty collection, also within an object: one that is built from data is mostly read-only. */
 function isCollection(init: Node | undefined): boolean {
   if (init?.type === 'ObjectExpression')
     return partsOf(init, 'properties').some(property => isCollection(partOf(property, 'value')))
@@ -80,7 +80,7 @@ function isCollection(init: Node | undefined): boolean {
   return isEmpty && /^(Weak|Committed)?(Map|Set)$/.test(nameOf(partOf(init, 'callee')))
 }
 
-/** `path`: the nodes around it. A field is its name. */
+/** `path`: the enclosing nodes. The name of a field is its own. */
 function keptBy(node: Node, path: readonly Node[], scopes: ReadonlyMap<Node, Scope>): (Binding | string)[] {
   const within = [...path, node]
   const scope = scopes.get(within.findLast(one => scopes.has(one)) ?? node)
@@ -97,7 +97,7 @@ function keptBy(node: Node, path: readonly Node[], scopes: ReadonlyMap<Node, Sco
   ]
 }
 
-/** A collection is kept by all that uses it; a variable by what gives it another value, a list by what changes it. */
+/** A collection is state if anything uses it; a variable if it is reassigned, a list if it is changed. */
 function usedBy(node: Node): { readonly target: Node | undefined; readonly kind: Kind }[] {
   if (node.type === 'Identifier') return [{ target: node, kind: 'collection' }]
   if (node.type === 'AssignmentExpression') return [{ target: partOf(node, 'left'), kind: 'let' }]
@@ -110,7 +110,7 @@ function usedBy(node: Node): { readonly target: Node | undefined; readonly kind:
 const lookUp = (name: string, scope: Scope | undefined): Binding | undefined =>
   scope && (scope.names.get(name) ?? lookUp(name, scope.outer))
 
-/** Fields that are collections, and those that a method gives another value. */
+/** Returns fields that are collections, and fields that a method reassigns. */
 function fieldsOf(node: Node, path: readonly Node[]): string[] {
   if (node.type === 'PropertyDefinition')
     return kindOf(partOf(node, 'value')) === 'other' ? [] : [nameOf(partOf(node, 'key'))]
@@ -130,7 +130,7 @@ const outlives = (path: readonly Node[], owner: Node): boolean =>
 const doneAtOnce =
   /^(map|flatMap|filter|forEach|some|every|find|findIndex|reduce|sort|toSorted|groupBy|read|change|run)$/
 
-/** What an array, a transaction, or a call that is awaited calls back. */
+/** True for callbacks of an array, a transaction, or an awaited call. */
 function isDoneAtOnce(callback: Node, call: Node | undefined, around: Node | undefined): boolean {
   if (call?.type !== 'CallExpression') return false
   const isFirst = partsOf(call, 'arguments')[0] === callback

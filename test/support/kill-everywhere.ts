@@ -7,7 +7,7 @@ const preload = join(import.meta.dirname, 'kill-at.ts')
 
 /**
  * Runs a module again and again, killed before its first, second, ... change of a file, until it completes. `prepare`
- * makes the files anew and returns the module's arguments; `check` examines what each kill has left.
+ * recreates the files and returns the module's arguments; `check` examines the files after each kill.
  */
 export async function killEverywhere(
   t: Test,

@@ -1,9 +1,9 @@
-// A connection through a rule to an echo server that never rests: each number that comes back sends the next one.
+// A busy connection through a rule to an echo server: each number that comes back sends the next one.
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import type { Test } from 'tap'
 
-/** Starts a server that sends back what it gets. Returns its port. */
+/** Starts an echo server. Returns its port. */
 export async function startEchoServer(t: Pick<Test, 'teardown'>): Promise<number> {
   const server = createServer(socket => socket.pipe(socket).on('error', () => socket.destroy()))
   await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -14,7 +14,7 @@ export async function startEchoServer(t: Pick<Test, 'teardown'>): Promise<number
 export interface LiveStream {
   /** Resolves when `count` more numbers have come back; rejects when the connection breaks. */
   goesOn(count?: number): Promise<void>
-  /** Ends the connection. Resolves with how many numbers have come back, all of them in order. */
+  /** Ends the connection. Resolves with the count of numbers that came back, all in order. */
   end(): Promise<number>
 }
 
@@ -25,7 +25,7 @@ export async function openLiveStream(t: Pick<Test, 'teardown'>, port: number): P
   const returned = new EventTarget()
   const closed = new Promise<void>(resolve => socket.once('close', () => resolve()))
   const broken = closed.then(() => Promise.reject(new Error('the connection broke')))
-  broken.catch(() => {}) // whoever waits hears of it
+  broken.catch(() => {}) // a waiting caller gets the error
   let last = 0
   let rest = ''
   const send = (): void => void socket.write(`${last + 1}\n`)

@@ -1,4 +1,4 @@
-// Runs a script in a network namespace of its own, where it may change addresses and settings (unshare(1)).
+// Runs a script in a separate network namespace, where it may change addresses and settings (unshare(1)).
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import type { Test } from 'tap'
@@ -7,13 +7,13 @@ import { spawnChild } from './child-process.ts'
 const arguments_ = [process.getuid?.() === 0 ? '-n' : '-rn', 'sh', '-c']
 const start = 'ip link set lo up'
 
-/** Why there is none on this host; null: there may be. */
+/** The reason why this host allows none; null if it may. */
 export const noOwnNetwork: string | null =
   spawnSync('unshare', [...arguments_, start], { stdio: 'ignore' }).status === 0
     ? null
     : 'a network of its own is not allowed here'
 
-/** Runs a script of TypeScript until it exits with 0. Resolves with what it has sent as `{ seen }`. */
+/** Runs a TypeScript script until it exits with 0. Resolves with the `seen` that it sent. */
 export async function runInOwnNetwork(
   t: Test,
   script: string,

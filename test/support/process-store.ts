@@ -1,18 +1,18 @@
-// The database of a process that is given a data directory, where the stores of the run are databases of PostgreSQL.
+// The database for the data directory of a process, if this run uses PostgreSQL.
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync } from 'node:fs'
 import { testDatabaseOf } from '../../kit/test-store.ts'
 
-const made = new Map<string, string>() // by the URL, what deletes it
+const made = new Map<string, string>() // deletes a database, by its URL
 
 /** Tests of PostgreSQL itself name the stores of their processes. */
 const namesStores = process.argv[1]?.endsWith('.postgres.ts') === true
 
-/** Returns the variable that names it; none where the store is a file in that directory. Made before the process starts. */
+/** Returns the variable with the store URL; empty if the store is a file in that directory. Creates the database at once. */
 export function storeOf(args: readonly string[]): { readonly SVC_STORE_URL?: string } {
   const dir = args[args.indexOf('--data-dir') + 1]
   if (namesStores || !args.includes('--data-dir') || !dir || !process.env['SLUICE_TEST_STORE_URL']) return {}
-  if (!existsSync(dir)) mkdirSync(dir, { recursive: true, mode: 0o700 }) // it is named after the directory
+  if (!existsSync(dir)) mkdirSync(dir, { recursive: true, mode: 0o700 }) // the database is named after the directory
   const database = testDatabaseOf(dir, 'template')
   if (!database) return {}
   const { place, by, create, drop } = database
@@ -21,7 +21,7 @@ export function storeOf(args: readonly string[]): { readonly SVC_STORE_URL?: str
     const name = place.url.split('/').at(-1)
     psql(by.url, [
       `select '${create}' where not exists (select from pg_database where datname = '${name}') \\gexec`
-    ]) // one of this process may have it
+    ]) // this process may have created it
     made.set(place.url, drop)
   }
   return { SVC_STORE_URL: place.url }

@@ -8,9 +8,9 @@ import type { Test } from 'tap'
 const source = join(import.meta.dirname, '../../native/test/clock.c')
 
 export interface SettableClock {
-  /** For the processes that show this clock. */
+  /** The environment of processes that use this clock. */
   readonly env: Readonly<Record<string, string>>
-  /** Sets how many seconds it is ahead of the machine's; below 0, how many it is behind. */
+  /** Sets the offset to the machine's clock in seconds; negative is behind. */
   set(aheadSecs: number): void
 }
 
@@ -27,7 +27,7 @@ export function settableClock(t: Pick<Test, 'teardown'>, aheadSecs = 0): Settabl
   const set = (secs: number): void => {
     const nanoseconds = Buffer.alloc(8)
     nanoseconds.writeBigInt64LE(BigInt(Math.round(secs * 1000)) * 1_000_000n)
-    writeSync(fd, nanoseconds, 0, 8, 0) // in place: processes have it mapped
+    writeSync(fd, nanoseconds, 0, 8, 0) // in place: processes have the file mapped
   }
   set(aheadSecs)
   return { env: { LD_PRELOAD: library, CLOCK_AHEAD: file }, set }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { scratchFor } from '../../kit/scratch.ts'
 
-/** The reason to skip tests of a small disk; false where there is none. */
+/** The reason to skip tests of a small disk, or false. */
 export const noSmallDisk =
   process.platform === 'linux' && process.getuid?.() === 0
     ? false
@@ -49,6 +49,6 @@ function writeUntilFull(fd: number, block: Buffer): void {
   try {
     for (;;) writeSync(fd, block)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error // what writeSync throws
+    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error // thrown by writeSync
   }
 }

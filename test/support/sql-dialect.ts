@@ -1,4 +1,4 @@
-// What SQLite understands and PostgreSQL does not, or not in the same way: each with an example, and what stands for it.
+// Lists SQL that differs between SQLite and PostgreSQL, each with an example and its replacement.
 
 interface Word {
   readonly pattern: RegExp
@@ -52,7 +52,7 @@ export const words: readonly Word[] = [
   )
 ]
 
-/** Returns what of the code is of SQLite alone. `booleans` are columns that are no numbers to PostgreSQL. */
+/** Returns the SQLite-only parts of the code. `booleans` are columns that are not numbers on PostgreSQL. */
 export function dialectIn(code: string, booleans: readonly string[]): string[] {
   const flags = word(
     new RegExp(`\\b(?:${booleans.join('|')})\\s*(?:=|<>)\\s*[01]\\b`, 'i'),

@@ -1,11 +1,11 @@
-// What the store is asked, in counts: the same on any machine.
+// Counts the statements of the store: the same on any machine.
 import SQLite from 'better-sqlite3'
 import type { Test } from 'tap'
 import { Statements } from '../../kernel/store/sqlite/statements.ts'
 
 export interface Asked {
-  readonly sql: string[] // of the statements that ran
-  readonly texts: string[] // that were prepared, also before a reset
+  readonly sql: string[] // executed statements
+  readonly texts: string[] // prepared statements, including those before a reset
   prepared: number
   reset(): void
 }

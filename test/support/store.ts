@@ -4,14 +4,14 @@ import { type Database, openStore } from '../../kernel/store/open.ts'
 import type { PluginStore } from '../../kernel/store/sql/migrations.ts'
 import { isOnPostgres, openTestStore, tellingWork } from '../../kit/test-store.ts'
 
-/** Returns what `skip` of a test takes: the reason why it does not run on PostgreSQL. */
+/** Returns a value for the option `skip` of a test: the reason not to run on PostgreSQL, or false. */
 export const notOnPostgres = (reason: string): string | false => isOnPostgres && reason
 
-/** The same where the body of each change runs twice: npm run test:repeated. */
+/** The same for runs that repeat the body of each change: npm run test:repeated. */
 export const notRepeated = (reason: string): string | false =>
   process.env['SLUICE_TEST_REPEATED'] !== undefined && reason
 
-/** Opens the store of a data directory: SQLite, or PostgreSQL where the run is on it. The caller closes it. */
+/** Opens the store of a data directory: SQLite, or PostgreSQL if this run uses it. The caller closes it. */
 export async function openStoreIn(
   t: Pick<Test, 'teardown'>,
   dir: string,

@@ -1,4 +1,4 @@
-// A real server and agents in processes of their own, on free ports, for end-to-end tests.
+// A real server and agents in separate processes, on free ports, for end-to-end tests.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
@@ -108,7 +108,7 @@ export interface RunningAgent {
 interface AgentOptions {
   readonly env?: Env
   readonly args?: readonly string[] // of `agent run`
-  readonly program?: string // default: that of the checkout
+  readonly program?: string // default: the checkout's program
 }
 
 /** Enrolls an agent, starts it, and waits until it has connected. */

@@ -1,4 +1,4 @@
-// A web server in a process of its own (a page, and bodies of any size with known content), a server that sends zeros,
+// A web server in a separate process (a page, and bodies of any size with known content), a server that sends zeros,
 // and downloads.
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'

@@ -1,6 +1,6 @@
 import t from 'tap'
 
-t.test('a test whose timer throws', async () => {
+t.test('a test with a timer that throws', async () => {
   await new Promise(() => {
     setTimeout(() => {
       throw new Error('thrown by a timer')

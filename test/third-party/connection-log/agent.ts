@@ -1,4 +1,4 @@
-// The agent half: it posts batches of JSON lines to a collector. Lines that the collector does not take are counted and dropped.
+// The agent half: posts batches of JSON lines to a collector. Counts and drops lines that the collector does not accept.
 import {
   type AgentCall,
   type AgentPlugin,
@@ -22,7 +22,7 @@ interface Counts {
   shipped: number
   lost: number
 }
-const counts = new WeakMap<AgentCall, Counts>() // of each agent
+const counts = new WeakMap<AgentCall, Counts>() // for each agent
 
 function countsOf(call: AgentCall): Counts {
   const found = counts.get(call) ?? { shipped: 0, lost: 0 }

@@ -1,4 +1,4 @@
-// The server half of the field, which may change while the rule runs. A table of its own finds the rules that have ended.
+// The server half of the field, which may change while the rule runs. A separate table finds the expired rules.
 import { defineCode, Fault, rules, timestamp } from 'sluice/plugin'
 import { Expiry } from './entities.ts'
 import { field } from './field.ts'

@@ -11,7 +11,7 @@ const list = defineList({
   url: '/v1/notes',
   action: 'note.list',
   access: 'superadmin',
-  summary: 'Rules with an idle time of their own.',
+  summary: 'Rules with a separate idle time.',
   schema: () => ({ row: Type.Object({ rule_id: Type.String(), [key]: Type.Integer() }) }),
   run: async ({ store }: Kernel) => {
     const rows = await store.read(em => em.find(NoteIdle, {}, { orderBy: { rule: 'asc' } }))

@@ -1,4 +1,4 @@
-// Signs in the user whom a trusted proxy names in a header, after it has authenticated him: oauth2-proxy, an mTLS proxy.
+// Signs in the user that a trusted proxy has authenticated and names in a header: oauth2-proxy, an mTLS proxy.
 import {
   type Authenticator,
   authenticatorSlot,
@@ -27,8 +27,8 @@ function openAuthenticator({ config: { header, proxies, creates }, users }: Deps
   const isProxy = openNetworks(proxies)
   return async ({ headers, peerAddr }, em) => {
     const userId = headers[header]
-    if (typeof userId !== 'string' || !isProxy(peerAddr)) return null // another authenticator is asked
-    const requires = 'csrf' // a browser sends the header by itself, through the proxy
+    if (typeof userId !== 'string' || !isProxy(peerAddr)) return null // the next authenticator is asked
+    const requires = 'csrf' // a browser sends the header automatically, through the proxy
     const makes = { by: '_proxy-sign-in', role: 'user' } as const
     return users.caller(em, { userId, method: 'proxy_header', requires, ...(creates && { makes }) })
   }

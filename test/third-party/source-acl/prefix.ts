@@ -12,7 +12,7 @@ export function parsePrefix(text: string): string | null {
   return length === full ? normal : `${normal}/${length}`
 }
 
-/** True for an address within a network, like 10.0.0.1/8: whether the address or the network is meant is unclear. */
+/** True for an address within a network, like 10.0.0.1/8, which may mean either the address or the network. */
 export function hasHostBits(prefix: string): boolean {
   const [address = '', bits] = prefix.split('/')
   if (bits === undefined) return false
@@ -26,7 +26,7 @@ export function hasHostBits(prefix: string): boolean {
 /** Returns the 4 bytes, or the 8 groups of 16 bits. */
 function partsOf(address: string): number[] {
   if (isIP(address) === 4) return address.split('.').map(Number)
-  const hex = new URL(`http://[${address}]`).hostname.slice(1, -1) // without a dotted end, like that of ::1.2.3.4
+  const hex = new URL(`http://[${address}]`).hostname.slice(1, -1) // without a dotted end, like the one in ::1.2.3.4
   const [head = [], tail = []] = hex.split('::').map(half => half.split(':').filter(group => group !== ''))
   const zeros = Array<string>(8 - head.length - tail.length).fill('0')
   return [...head, ...zeros, ...tail].map(group => Number.parseInt(group, 16))

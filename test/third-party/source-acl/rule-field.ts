@@ -6,7 +6,7 @@ import { hasHostBits, parsePrefix } from './prefix.ts'
 export const notAPrefix = defineCode('validation.source_acl', 400, 3)
 export const missing = defineCode('validation.source_acl_missing', 400, 3)
 
-/** Returns the entries in their normal form, each once. */
+/** Returns the entries in normal form, without duplicates. */
 function normalized(list: readonly string[], field: string): string[] {
   return [
     ...new Set(

@@ -1,4 +1,4 @@
-// What it adds to the console: a page with the reports of visitors, and their number on the overview.
+// The plugin's parts of the console: a page with the reports of visitors, and their number on the overview.
 import { type ConsoleCard, type ConsolePage, defineList, defineRoute, Type } from 'sluice/plugin'
 import type { Reports } from './reports.ts'
 
@@ -26,7 +26,7 @@ export const list = defineList({
   url: '/v1/status-page/reports',
   action: 'status-page.reports',
   access: 'superadmin',
-  summary: 'Lists when visitors said that something does not work, in the last hour.',
+  summary: 'Lists the times of problem reports by visitors in the last hour.',
   schema: () => ({ row: Type.Object({ at: Type.String({ format: 'date-time' }) }), errors: [] }),
   run: async ({ reports }: Deps) => reports.times().map(at => ({ at: new Date(at).toISOString() }))
 })
@@ -37,7 +37,7 @@ export const clear = defineRoute({
   action: 'status-page.clear',
   access: 'superadmin',
   status: 204,
-  summary: 'Forgets what visitors said.',
+  summary: 'Deletes the reports of visitors.',
   schema: () => ({ reply: Type.Null(), errors: [] }),
   async run({ reports }: Deps, { change }) {
     await change({ kind: 'status-page', id: 'reports' }, async () => {})

@@ -1,4 +1,4 @@
-// A public page with the states of a user's rules, that renews itself, and where visitors say that something does not work.
+// A public page that shows the states of a user's rules, refreshes itself, and lets visitors report a problem.
 import {
   asFunction,
   consoleCardSlot,
@@ -16,7 +16,7 @@ import { assets, prefix, statusPage } from './page.ts'
 import { openReports, type Reports, tooManyReports } from './reports.ts'
 
 const section = Type.Object({
-  owner: Type.String({ description: 'The user whose rules are shown.' }),
+  owner: Type.String({ description: 'The user that owns the rules.' }),
   title: Type.String({ default: 'Status', maxLength: 100, description: 'Title of the page.' })
 })
 
@@ -48,7 +48,7 @@ const report = defineRoute({
   url: `${prefix}/reports`,
   action: 'status-page.report',
   access: 'public',
-  summary: 'Counts a visitor for whom something does not work.',
+  summary: 'Counts a problem report by a visitor.',
   reply: 'media',
   takesForm: true,
   schema: () => ({

@@ -6,9 +6,9 @@ export type Reports = ReturnType<typeof openReports>
 
 const [maxReports, hourMs] = [1000, 3_600_000]
 
-/** What visitors said in the last hour. */
+/** Reports of the last hour. */
 export function openReports({ clock }: Pick<Kernel, 'clock'>) {
-  let found: { readonly at: number; readonly read: number }[] = [] // `at` is for people, `read` is compared
+  let found: { readonly at: number; readonly read: number }[] = [] // `at` is shown, `read` is compared
   const recent = () => found.filter(({ read }) => read > clock.monotonic() - hourMs)
   return {
     count: () => recent().length,

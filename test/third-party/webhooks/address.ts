@@ -1,9 +1,9 @@
-// Restricts endpoints without `allow_private` to public addresses. The connection uses the address that was checked:
-// there is no second look-up, which could return another address.
+// Restricts endpoints without `allow_private` to public addresses. The connection uses the checked address, because a
+// second look-up could return a different one.
 import { type LookupAddress, lookup } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 
-// IPv4: what IANA lists as not globally reachable. IPv6: everything outside 2000::/3, and the exceptions within it.
+// IPv4: ranges that IANA lists as not globally reachable. IPv6: everything outside 2000::/3, and the exceptions within it.
 const special4 = [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],

@@ -6,7 +6,7 @@ export interface Endpoint {
   readonly name: string
   readonly url: URL
   readonly key: Buffer // of the signature
-  readonly addresses: 'public' | 'any' // to which it may connect
+  readonly addresses: 'public' | 'any' // that it may connect to
 }
 
 type Env = Readonly<Record<string, string | undefined>>
@@ -16,7 +16,7 @@ const minKeyBytes = 24
 /** Throws for the first endpoint that is not valid. The message names it, and never contains its secret or URL. */
 export function readEndpoints({ endpoints }: Config, env: Env): readonly Endpoint[] {
   const duplicate = endpoints.find(({ name }, i) => endpoints.findIndex(other => other.name === name) < i)
-  if (duplicate) throw new Error(`two endpoints are named ${duplicate.name}; give each a name of its own`)
+  if (duplicate) throw new Error(`two endpoints are named ${duplicate.name}; give each a unique name`)
   return endpoints.map(endpoint => ({
     name: endpoint.name,
     url: urlOf(endpoint),

@@ -1,4 +1,4 @@
-// Turns what happens in the server into events: the plugin's values for the slots of kernel, rules and quota.
+// Turns activity of the server into events: the plugin's values for the slots of kernel, rules and quota.
 import {
   type ConnectionHooks,
   type EntityManager,
@@ -28,7 +28,7 @@ export function openEventSources({ queue, clients, store, clock, log }: Services
   const buffered: BufferedEvent[] = []
   let writing: Promise<void> | null = null
 
-  /** Buffers an event that has no transaction of its own; `writeAll` writes many in one. */
+  /** Buffers an event that has no transaction; `writeAll` writes many in one. */
   function buffer(name: Event['name'], { clientId, sessionId }: Peer, more: object): void {
     if (!queue.wants(name)) return
     buffered.push({ name, clientId, at: clock.now(), data: { session_id: sessionId, ...more } })

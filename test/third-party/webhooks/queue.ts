@@ -5,7 +5,7 @@ import type { Outcome } from './post.ts'
 import type { config, EventName } from './settings.ts'
 
 export const maxWaiting = 10_000 // for each endpoint
-export const maxDead = 1_000 // for each endpoint, and for all together that are no longer configured
+export const maxDead = 1_000 // for each endpoint, and for all removed endpoints together
 export const maxAttempts = 12
 const firstRetryMs = 10_000
 const lastRetryMs = 3_600_000
@@ -75,7 +75,7 @@ export function openQueue({ config: { endpoints }, store, clock, log }: Services
     else log.warn('webhook.failed', 'the delivery failed and will be retried', fields)
   }
 
-  /** Makes dead letters of events whose endpoint is no longer configured. */
+  /** Turns the events of removed endpoints into dead letters. */
   async function start(): Promise<void> {
     const removed = { $nin: endpoints.map(({ name }) => name) }
     const error = 'the endpoint is no longer configured'

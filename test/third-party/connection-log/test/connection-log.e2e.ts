@@ -20,7 +20,7 @@ t.test('the plugin passes sluice plugin check', async t => {
   t.same((await conform(folder)).problems, [])
 })
 
-/** A collector; `lines` resolves with the lines that it has got, when there are as many. */
+/** Starts a collector; `lines` resolves with its lines once it has that many. */
 async function startCollector(t: Test) {
   const got: Record<string, unknown>[] = []
   const wake = new EventTarget()
@@ -46,7 +46,7 @@ async function startCollector(t: Test) {
   }
 }
 
-t.test('a line for each ended connection of the rule is shipped, and none of other rules', async t => {
+t.test('each ended connection of the rule ships one line, and other rules ship none', async t => {
   const collector = await startCollector(t)
   const cluster = await testCluster(t, {}, `[plugins."${folder}"]\n`)
   const agentConfig = join(dirname(cluster.configFile), 'agent.toml')
@@ -84,7 +84,7 @@ t.test('a line for each ended connection of the rule is shipped, and none of oth
     })
 })
 
-t.test('a collector that is away loses lines, and nothing else', async t => {
+t.test('an unreachable collector loses lines, and nothing else', async t => {
   const cluster = await testCluster(t, {}, `[plugins."${folder}"]\n`)
   const agentConfig = join(dirname(cluster.configFile), 'agent.toml')
   writeFileSync(agentConfig, `[plugins."${folder}"]\ncollector = "http://127.0.0.1:${await freePort()}"\n`)

@@ -9,7 +9,7 @@ const folder = join(import.meta.dirname, '..')
 const beside = join(folder, '..', 'weekly-hours')
 const config = `[plugins."${folder}"]\n[plugins."${beside}"]\n`
 
-/** Creates a rule to a web server that ends `ms` from now, and returns what a caller of it gets. */
+/** Creates a rule to a web server that ends `ms` from now. Returns a function that calls it like a user. */
 async function createRule(t: Test, cluster: TestCluster, ms: number) {
   const port = await freePort()
   const { rule_id: id } = await cluster.call<{ rule_id: string }>('POST', '/v1/rules', {
@@ -42,7 +42,7 @@ t.test('a real rule forwards until its time, and is gone after it', async t => {
   )
 })
 
-t.test('a rule ends without the server, too, and stays closed over a restart of the agent', async t => {
+t.test('a rule also ends without the server, and stays closed after a restart of the agent', async t => {
   const cluster = await testCluster(t, {}, config)
   const edge = await startAgent(t, cluster, 'edge', { args: ['--config', cluster.configFile] })
   const { id, answer } = await createRule(t, cluster, 20_000)

@@ -1,4 +1,4 @@
-// Both halves of the plugin, with the kit: a server and an agent in this process, whose time the test moves.
+// Both halves of the plugin, with the kit: a server and an agent in this process, with a clock that the test moves.
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { AgentPlugin } from '../../../../agent/plugin.ts'
@@ -29,7 +29,7 @@ async function openApp(t: Test) {
   return { server, agent, push, expirations }
 }
 
-t.test('a time in the past is refused; one in the future is normalised, changed and taken away', async t => {
+t.test('a time in the past is refused; one in the future is normalized, changed and removed', async t => {
   const { server, push } = await openApp(t)
 
   t.match(await push('2026-01-15T11:59:59Z'), {
@@ -44,7 +44,7 @@ t.test('a time in the past is refused; one in the future is normalised, changed 
   t.match(await put(null), { body: { ends_at: null } })
 })
 
-t.test('the server removes a rule at its time, by the plugin itself in the audit', async t => {
+t.test('the server removes a rule at its time, and the audit log names the plugin', async t => {
   const { server, agent, push, expirations } = await openApp(t)
   const { rule_id: id } = (await push('2026-01-15T12:00:05Z')).body
 
@@ -60,7 +60,7 @@ t.test('the server removes a rule at its time, by the plugin itself in the audit
   t.match(expirations(), [{ actor: '_expiry', resourceId: id, status: 200 }], 'once')
 })
 
-t.test('a rule ends without the server, too, and stays closed over a restart of the agent', async t => {
+t.test('a rule also ends without the server, and stays closed after a restart of the agent', async t => {
   const { server, agent, push, expirations } = await openApp(t)
   const { rule_id: id } = (await push('2026-01-15T12:00:20Z')).body
   await server.stop()

@@ -1,4 +1,4 @@
-// The plugin loaded by path: a real server and agent, and callers that stay.
+// The plugin loaded by path: a real server and agent, and long connections.
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ t.test('the plugin passes sluice plugin check', async t => {
   t.same((await conform(folder)).problems, [])
 })
 
-/** A target that tells callers its name, and keeps their connections. */
+/** Starts a target that sends callers its name and keeps their connections open. */
 async function startTarget(t: Test, name: string): Promise<number> {
   const open = new Set<Socket>()
   const server = createServer(socket => {

@@ -30,7 +30,7 @@ t.test('the plugin passes sluice plugin check', async t => {
   t.same((await conform(join(import.meta.dirname, '..'), { section: { proxies: ['::1'] } })).problems, [])
 })
 
-t.test('a user whom a trusted proxy names in the header is signed in', async t => {
+t.test('a user named in the header of a trusted proxy is signed in', async t => {
   const { call } = await openServer(t)
 
   t.match(await call('GET', '/v1/users/me', undefined, asAnn, proxy), {
@@ -43,7 +43,7 @@ t.test('a user whom a trusted proxy names in the header is signed in', async t =
   })
 })
 
-t.test('the header of another address, of an unknown or a disabled user signs nobody in', async t => {
+t.test('the header signs in nobody from another address, or for an unknown or disabled user', async t => {
   const { call } = await openServer(t)
   const me = (user: string, remoteAddress: string) =>
     call('GET', '/v1/users/me', undefined, { authorization: '', 'x-forwarded-user': user }, { remoteAddress })
@@ -54,7 +54,7 @@ t.test('the header of another address, of an unknown or a disabled user signs no
   t.match(await me('ann', '192.0.2.7'), { status: 401 })
 })
 
-t.test('a write needs the CSRF header, and is audited with the method of the plugin', async t => {
+t.test('a write needs the CSRF header, and the audit log has the method of the plugin', async t => {
   const { call } = await openServer(t)
   const rename = (headers: Record<string, string>) =>
     call(
@@ -87,7 +87,7 @@ t.test('a new name becomes a user at its first request, once, without the supera
   t.match(await me('new'), { status: 401 })
 })
 
-t.test('a proxy that is no address stops the start, and is named', async t => {
+t.test('a proxy that is not an address stops the start, and the error names it', async t => {
   await t.rejects(openServer(t, { proxies: ['192.0.2.7', 'proxy.example'] }), {
     message: /proxy\.example is not an address/
   })

@@ -34,7 +34,7 @@ t.test('a prefix is normalized; other text, zones and mapped IPv4 addresses are 
     t.equal(parsePrefix(bad), null, bad)
 })
 
-t.test('a prefix that is an address within its network is noticed', async t => {
+t.test('a prefix with bits outside its network is refused', async t => {
   for (const unclear of [
     '10.0.0.1/8',
     '192.0.2.129/25',
@@ -135,7 +135,7 @@ async function createRule(t: Test, protocol: string, target: number, acl: object
     rule,
     put: async (source_acl: object | null) =>
       (await send('PUT', `/v1/rules/${rule.rule_id}`, { source_acl })).status,
-    /** Resolves when the stats show so many denied callers; the agent reports every 5 s. */
+    /** Resolves when the stats show this number of denied callers; the agent reports every 5 s. */
     async rejected(count: number) {
       const { body } = await fetch(`${origin}/v1/rules/${rule.rule_id}/stats/stream`, { headers })
       let text = ''

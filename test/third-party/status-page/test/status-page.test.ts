@@ -22,7 +22,7 @@ t.test('the plugin passes sluice plugin check', async t => {
   t.same((await conform(join(import.meta.dirname, '..'), { section })).problems, [])
 })
 
-t.test('a visitor sees the states of the rules, with names escaped, and loads the script', async t => {
+t.test('a visitor sees the states of the rules, with escaped names, and loads the script', async t => {
   const server = await openServer(t)
   const agent = await testAgent(t, server, 'paris <1>')
   const body = {
@@ -42,7 +42,7 @@ t.test('a visitor sees the states of the rules, with names escaped, and loads th
   t.match(await server.call('GET', script, undefined, anonymous), { status: 200, text: /setInterval/ })
 })
 
-t.test('a visitor reports by the form; what is older than an hour is not shown', async t => {
+t.test('a visitor reports with the form; reports older than an hour are not shown', async t => {
   const server = await openServer(t)
   const send = (body: string) => server.call('POST', '/status/reports', body, form)
   const shown = async () => (await server.call('GET', '/status', undefined, anonymous)).text

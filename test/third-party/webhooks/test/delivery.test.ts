@@ -48,7 +48,7 @@ t.test('a failed delivery is retried with the same id and body, and later events
   const [first, again] = fixture.hook.received
   t.equal(again?.text, first?.text)
   t.equal(again?.headers['webhook-id'], first?.headers['webhook-id'])
-  t.not(again?.headers['webhook-timestamp'], first?.headers['webhook-timestamp'], 'signed anew')
+  t.not(again?.headers['webhook-timestamp'], first?.headers['webhook-timestamp'], 'a new signature')
   t.match(await fixture.settled(({ waiting }) => waiting === 0), { dead: 0, error: null, next_at: null })
 })
 

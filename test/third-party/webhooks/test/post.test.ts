@@ -53,7 +53,7 @@ t.test('only globally reachable addresses are public', async t => {
     t.notOk(isPublic(address), address)
 })
 
-t.test('private addresses of a name are not used, whatever other addresses it has', async t => {
+t.test('private addresses of a name are never used, even beside public ones', async t => {
   const queries: string[] = []
   const answers = [
     { address: '10.0.0.1', family: 4 },

@@ -1,4 +1,4 @@
-// A real HTTP server on loopback that keeps the requests it receives.
+// A real HTTP server on loopback that records the requests it receives.
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type RequestListener, type ServerResponse } from 'node:http'
 import { createServer as createTls } from 'node:https'

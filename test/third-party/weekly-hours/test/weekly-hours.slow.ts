@@ -60,7 +60,7 @@ t.test('the clocks of the time zone decide, in summer and in winter', async t =>
     t.equal(isOpenAt(schedule, Date.parse(instant)), isOpen, `${schedule.time_zone} ${instant}`)
 })
 
-t.test('an agent opens and closes the rule with the minute', async t => {
+t.test('an agent opens and closes the rule on the minute', async t => {
   const clock = fakeClock(Date.parse('2026-01-15T07:58:30Z'))
   const server = await scriptedServer(t, { messages: [...messages, ...(half.messages ?? [])] })
   server.welcome = {
