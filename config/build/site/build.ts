@@ -3,13 +3,13 @@
 //   documents.ts   the Markdown of the repository         reference.ts   pages from schemas, manifests and metrics
 //   links.ts       links between documents, and a judge   search.ts      what the search field looks through
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import Eleventy from '@11ty/eleventy'
 import anchors from 'markdown-it-anchor'
 import { ownVersion } from '../../../kernel/base/version.ts'
 import { documents } from './documents.ts'
 import { deadLinks, linked } from './links.ts'
-import { type Page, root, rootOf } from './page.ts'
+import { type Page, picture, root, rootOf } from './page.ts'
 import { referencePages } from './reference.ts'
 import { searchData } from './search.ts'
 import { slug, withRowAnchors } from './slug.ts'
@@ -26,6 +26,8 @@ export async function buildSite(dir: string): Promise<readonly string[]> {
   if (dead.length > 0) throw new TypeError(`dead links:\n${dead.join('\n')}`)
   writeFileSync(join(dir, 'search-data.js'), searchData(pages, rendered))
   for (const file of ['style.css', 'search.js']) copyFileSync(join(theme, file), join(dir, file))
+  mkdirSync(join(dir, dirname(picture)), { recursive: true })
+  copyFileSync(join(root, picture), join(dir, picture))
   copyFileSync(join(root, 'node_modules/minisearch/dist/umd/index.js'), join(dir, 'minisearch.js'))
   return pages.map(({ path }) => path)
 }

@@ -1,14 +1,14 @@
 // Links of documents to each other, and a judge of the links in all pages.
 import { existsSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
-import { type Page, root, rootOf } from './page.ts'
+import { type Page, picture, root, rootOf } from './page.ts'
 import { slug } from './slug.ts'
 
 /** Returns the text of a page with its links as they are in the site. A link to a file that is no page is plain text. */
 export function linked({ path, source, text }: Page, pages: readonly Page[]): string {
   if (source === null) return text
   return text.replaceAll(
-    /\[([^\]\n]+)\]\((?!https?:|mailto:)([^)#\s]*)(#[^)\s]*)?\)/g,
+    /(?<!!)\[([^\]\n]+)\]\((?!https?:|mailto:)([^)#\s]*)(#[^)\s]*)?\)/g,
     (link, words, target, part = '') => {
       if (target === '') return `[${words}](${fragment(part)})`
       const file = normalize(join(dirname(source), target)).replace(/\/$/, '')
@@ -26,7 +26,7 @@ const fragment = (part: string): string => (part === '' ? '' : `#${slug(part.sli
 /** Returns 'page: link' for each link to a page, a file or an anchor that does not exist. */
 export function deadLinks(pages: ReadonlyMap<string, string>): readonly string[] {
   const ids = new Map([...pages].map(([path, html]) => [path, new Set(idsIn(html))]))
-  const files = new Set(['style.css', 'search.js', 'search-data.js', 'minisearch.js'])
+  const files = new Set(['style.css', 'search.js', 'search-data.js', 'minisearch.js', picture])
   return [...pages].flatMap(([path, html]) =>
     [...html.matchAll(/ (?:href|src)="(?!https?:|mailto:|data:)([^"#]*)(?:#([^"]*))?"/g)].flatMap(
       ([, target = '', part]) => {

@@ -13,3 +13,6 @@ export interface Page {
 
 /** Returns the way from a page to the root of the site: '../', or ''. */
 export const rootOf = (path: string): string => '../'.repeat(path.split('/').length - 1)
+
+/** The picture in README.md, which the site shows at the same path. */
+export const picture = 'docs/console.png'
