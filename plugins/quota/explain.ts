@@ -2,7 +2,7 @@ import { timestamp } from '../../kernel/base/clock.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { type Explainer, explainSlot } from '../rules/exports.ts'
 import { Quota } from './entities.ts'
-import { rowOf } from './reading.ts'
+import { rowOf } from './quota-reader.ts'
 
 /** Tells of the quota of the rule's owner. */
 export const explains = explainSlot.fillWith(

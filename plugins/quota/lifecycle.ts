@@ -6,7 +6,7 @@ import type { AfterCommit, Rules } from '../rules/exports.ts'
 import type { Removed } from '../users/exports.ts'
 import { objectKeyOf } from './delivery.ts'
 import { Quota } from './entities.ts'
-import { noteSpending } from './notes.ts'
+import { noteSpending } from './record-exhaustion.ts'
 import type { keys } from './settings.ts'
 
 type Pair = Pick<Quota, 'userId' | 'clientId'>

@@ -11,8 +11,8 @@ import { objectKeyOf, openDelivery } from './delivery.ts'
 import { Quota } from './entities.ts'
 import { notifyLevels } from './levels.ts'
 import { openLifecycle } from './lifecycle.ts'
-import { noteSpending } from './notes.ts'
-import { openReading, quotaMissing, rowOf } from './reading.ts'
+import { noteSpending } from './record-exhaustion.ts'
+import { openReading, quotaMissing, rowOf } from './quota-reader.ts'
 import { unsupported } from './requirement.ts'
 import {
   type ChangeBody,

@@ -3,7 +3,7 @@ import { clientNotFound, notOwner, userNotFound } from '../../kernel/base/errors
 import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
 import { type Quotas, resourceOf } from './quotas.ts'
-import { quotaNotFound } from './reading.ts'
+import { quotaNotFound } from './quota-reader.ts'
 import { unsupported as quotaUnsupported } from './requirement.ts'
 import {
   ChangeBody,

@@ -5,7 +5,7 @@ import type { Rules } from '../rules/exports.ts'
 import type { AfterCommit, CommittedBytes } from '../stats/exports.ts'
 import { Quota } from './entities.ts'
 import { notifyLevels } from './levels.ts'
-import { noteSpending } from './notes.ts'
+import { noteSpending } from './record-exhaustion.ts'
 import { rolledOver, withCommitted } from './usage.ts'
 
 interface Services extends Pick<Kernel, 'clock' | 'log' | 'filled'> {

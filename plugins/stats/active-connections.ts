@@ -3,7 +3,7 @@
 import type { ActivePort } from '../../agent/wire/journal-report.ts'
 import type { Release } from '../../kernel/base/releases.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import type { Report } from './judgement.ts'
+import type { Report } from './report-validation.ts'
 
 const awayMs = 30_000
 

@@ -3,7 +3,7 @@ import { Fault, storeUnavailable } from '../../kernel/base/errors.ts'
 import type { Release } from '../../kernel/base/releases.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { Refused } from '../../kernel/wire/message.ts'
-import type { Report } from './judgement.ts'
+import type { Report } from './report-validation.ts'
 import type { Ledger } from './ledger.ts'
 
 interface Queued {

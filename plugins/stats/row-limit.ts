@@ -4,7 +4,7 @@ import type { Counts } from '../../agent/wire/counters.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { rowBatches } from '../../kernel/store/sql/row-batches.ts'
 import { CommittedMap } from '../http/exports.ts'
-import { type Judged, refusalOf } from './judgement.ts'
+import { type Judged, refusalOf } from './report-validation.ts'
 import { type OwnedRow, rowKey } from './tables.ts'
 
 const rowsPerRule = 20_000 // a week of minutes, 90 days of hours, 1,024 ports, and room for another epoch

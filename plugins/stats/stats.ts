@@ -19,7 +19,7 @@ import { openRuleStats } from './rule-stats.ts'
 import type { Flags, RuleStats } from './schema.ts'
 import { openSummary } from './summary.ts'
 import { pruneEnded, pruneEpochs, pruneSpans } from './tables.ts'
-import { openWatch } from './watch.ts'
+import { openWatch } from './stats-stream.ts'
 
 export type Stats = ReturnType<typeof openStats>
 

@@ -7,7 +7,7 @@ import type { Kernel } from '../../../kernel/plugin.ts'
 import { notOnPostgres } from '../../../test/support/store.ts'
 import type { Scrape } from '../../metrics/scrape.ts'
 import { StatsEpoch, StatsRow, StatsTotal } from '../entities.ts'
-import { judgeRows, windowAt } from '../judgement.ts'
+import { judgeRows, windowAt } from '../report-validation.ts'
 import { openRowLimit } from '../row-limit.ts'
 import { epoch, minute, noon, otherEpoch, row, type StatsFixture, statsFixture } from './fixture.ts'
 
