@@ -4,10 +4,10 @@ import type { Writer } from './writer.ts'
 
 export { type Config, config } from './config.ts'
 export { openDestination } from './destination.ts'
-export { lineOf } from './line.ts'
+export { formatLine } from './line.ts'
 export { Writer } from './writer.ts'
 
-export const metricsOf = ({ counts: { written, ...lost } }: Writer): Metric[] => [
+export const toMetrics = ({ counts: { written, ...lost } }: Writer): Metric[] => [
   {
     name: 'lines_written_total',
     type: 'counter',

@@ -1,5 +1,5 @@
 import type { AgentCall, AgentPlugin } from '../../agent/plugin.ts'
-import { type Config, config, lineOf, metricsOf, openDestination, Writer } from './access-log.ts'
+import { type Config, config, formatLine, openDestination, toMetrics, Writer } from './access-log.ts'
 
 type Call = AgentCall<Config>
 
@@ -20,12 +20,12 @@ export default {
     const { ended_share, refused_share } = call.config
     for (const ended of event.ended)
       if (Math.random() < (ended.end === 'refused' ? refused_share : ended_share))
-        writer.add(lineOf(ended, call.rules.find(ended.ruleId), call.clientId))
+        writer.add(formatLine(ended, call.rules.find(ended.ruleId), call.clientId))
   },
   stopping: async call => writers.get(call)?.flush(),
   metrics(call) {
     const writer = writers.get(call)
-    return writer ? metricsOf(writer) : []
+    return writer ? toMetrics(writer) : []
   },
   async start({ call, defer }) {
     const { config, clock, log } = call as Call

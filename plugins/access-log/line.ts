@@ -4,9 +4,9 @@ import type { EndedConnection, SocketAddress } from '../../agent/engine/ended-co
 import type { RuleSpec } from '../../agent/plugin.ts'
 import { timestamp } from '../../kernel/base/clock.ts'
 
-export function lineOf(ended: EndedConnection, rule: RuleSpec | undefined, clientId: string): string {
+export function formatLine(ended: EndedConnection, rule: RuleSpec | undefined, clientId: string): string {
   const { end, refusal, openedAt, durationMs, target } = ended
-  return lineFrom({
+  return toLine({
     time: timestamp(openedAt + durationMs),
     event: end === 'refused' ? 'refused' : 'ended',
     reason: refusal ?? end,
@@ -26,10 +26,10 @@ export function lineOf(ended: EndedConnection, rule: RuleSpec | undefined, clien
 }
 
 /** Says how many lines are missing before it. */
-export const droppedLine = (nowMs: number, lines: number): string =>
-  lineFrom({ time: timestamp(nowMs), event: 'dropped', lines })
+export const formatDropped = (nowMs: number, lines: number): string =>
+  toLine({ time: timestamp(nowMs), event: 'dropped', lines })
 
-const lineFrom = (value: object): string => `${JSON.stringify(value)}\n`
+const toLine = (value: object): string => `${JSON.stringify(value)}\n`
 
 const hostPort = ({ address, port }: SocketAddress): string =>
   isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`

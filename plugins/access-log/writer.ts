@@ -4,7 +4,7 @@ import type { Clock } from '../../kernel/base/clock.ts'
 import { reasonOf } from '../../kernel/base/errors.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import type { Destination } from './destination.ts'
-import { droppedLine } from './line.ts'
+import { formatDropped } from './line.ts'
 
 export const maxWaiting = 16_384 // lines, of some 500 bytes
 const batch = 256
@@ -111,7 +111,7 @@ export class Writer {
     const lines = this.#waiting.splice(0, batch)
     const isToReport = this.#state !== 'open' || clock.monotonic() - this.#reportedAt >= secondMs
     const dropped = isToReport ? this.#unreported : 0
-    const text = dropped > 0 ? [droppedLine(clock.now(), dropped), ...lines] : lines
+    const text = dropped > 0 ? [formatDropped(clock.now(), dropped), ...lines] : lines
     if (text.length === 0) return
     try {
       await destination.write(text)

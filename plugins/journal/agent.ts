@@ -12,9 +12,9 @@ import { maxEntries, messages, Report, type ReportedEntry, welcomePart } from '.
 const closedEveryMs = 1_000
 const retryMs = 60_000
 
-type Happened = Omit<ReportedEntry, 'id' | 'at_ms'>
+type ObservedChange = Omit<ReportedEntry, 'id' | 'at_ms'>
 
-const nothing = { rule_id: '', from: '', to: '', cause: '', target: '' }
+const emptyEntry = { rule_id: '', from: '', to: '', cause: '', target: '' }
 
 /** What the plugin keeps for one agent, by its call: a process may hold several agents. */
 interface State {
@@ -28,7 +28,7 @@ interface State {
 
 const states = new WeakMap<AgentCall, State>()
 
-function stateOf(call: AgentCall): State {
+function agentState(call: AgentCall): State {
   const state = states.get(call) ?? {
     queue: call.queue('journal'),
     failed: new Map(),
@@ -39,8 +39,8 @@ function stateOf(call: AgentCall): State {
   return state
 }
 
-function note(call: AgentCall, happened: Happened): void {
-  const state = stateOf(call)
+function queueEntry(call: AgentCall, happened: ObservedChange): void {
+  const state = agentState(call)
   const now = call.time.now()
   state.queue.push(JSON.stringify({ ...happened, id: newId(now), at_ms: Math.floor(now) }))
   state.report()
@@ -52,29 +52,29 @@ export default {
   messages,
   event(event, call) {
     if (event.kind === 'target-ejected' || event.kind === 'target-returned')
-      return ejectionChanged(event, call)
+      return recordEjection(event, call)
     const rule = 'ruleId' in event ? call.rules.find(event.ruleId) : undefined
-    if (event.kind === 'target-health' && rule) healthChanged(rule, event, call)
+    if (event.kind === 'target-health' && rule) recordHealth(rule, event, call)
     else if (event.kind === 'closed') {
       const ended = call.rules.find(event.counters.ruleId)
       if (!ended || call.rules.isOpen(ended.id)) return
-      stateOf(call).failed.delete(ended.id)
-      stateOf(call).ejected.delete(ended.id)
+      agentState(call).failed.delete(ended.id)
+      agentState(call).ejected.delete(ended.id)
     }
   },
   connected(stream, call) {
     if (stream.welcomePart(welcomePart) === undefined) return // the server keeps no journal
-    const state = stateOf(call)
+    const state = agentState(call)
     state.report = openReporter(stream, call)
     stream.signal.addEventListener('abort', call.clock.every(retryMs, state.report), { once: true })
     state.report()
   },
   async start({ call, defer }) {
-    note(call, { ...nothing, kind: 'edge', from: 'stopped', to: 'started', cause: 'agent_started' })
+    queueEntry(call, { ...emptyEntry, kind: 'edge', from: 'stopped', to: 'started', cause: 'agent_started' })
     let closed: ReadonlyMap<string, string> | null = null // null: the saved rules may not be open yet
     const look = (): void => {
       const now = call.rules.closed()
-      if (closed !== null) noteClosed(closed, now, call)
+      if (closed !== null) recordClosedRules(closed, now, call)
       closed = now
     }
     defer(call.clock.every(closedEveryMs, look))
@@ -88,19 +88,19 @@ interface HealthChange {
   readonly reason: string
 }
 
-function healthChanged(rule: RuleSpec, { target, from, to, reason }: HealthChange, call: AgentCall): void {
-  const { failed } = stateOf(call)
-  noteOut(rule, { target, from, to, reason, out: failed, isOut: to === 'failed' }, call)
+function recordHealth(rule: RuleSpec, { target, from, to, reason }: HealthChange, call: AgentCall): void {
+  const { failed } = agentState(call)
+  recordTargetChange(rule, { target, from, to, reason, out: failed, isOut: to === 'failed' }, call)
 }
 
 /** A target that returns may be failed all the same, until it has connected. */
-function ejectionChanged({ rule, target, kind, reason }: TargetEvent, call: AgentCall): void {
-  const { failed, ejected } = stateOf(call)
-  const name = rule.targets.map(nameOf)[target]
+function recordEjection({ rule, target, kind, reason }: TargetEvent, call: AgentCall): void {
+  const { failed, ejected } = agentState(call)
+  const name = rule.targets.map(targetName)[target]
   const state = name !== undefined && failed.get(rule.id)?.has(name) ? 'failed' : 'healthy'
   const isOut = kind === 'target-ejected'
   const [from, to] = isOut ? [state, 'ejected'] : ['ejected', state]
-  noteOut(rule, { target, from, to, reason, out: ejected, isOut }, call)
+  recordTargetChange(rule, { target, from, to, reason, out: ejected, isOut }, call)
 }
 
 interface Change extends HealthChange {
@@ -109,11 +109,15 @@ interface Change extends HealthChange {
 }
 
 /** Notes the change, and a failover where the first target in failover order that is not out is another one now. */
-function noteOut(rule: RuleSpec, { target, from, to, reason, out, isOut }: Change, call: AgentCall): void {
-  const names = rule.targets.map(nameOf)
+function recordTargetChange(
+  rule: RuleSpec,
+  { target, from, to, reason, out, isOut }: Change,
+  call: AgentCall
+): void {
+  const names = rule.targets.map(targetName)
   const name = names[target]
   if (name === undefined) return
-  const { failed, ejected } = stateOf(call)
+  const { failed, ejected } = agentState(call)
   const isServing = (one: string) => !failed.get(rule.id)?.has(one) && !ejected.get(rule.id)?.has(one)
   const used = names.find(isServing) ?? ''
   const now = new Set([...(out.get(rule.id) ?? [])].filter(known => names.includes(known) && known !== name))
@@ -122,16 +126,17 @@ function noteOut(rule: RuleSpec, { target, from, to, reason, out, isOut }: Chang
   else out.delete(rule.id)
   if (from === 'unknown' && to === 'healthy') return // the first connection of a target
   const about = { rule_id: rule.id, cause: reason, target: name }
-  note(call, { ...about, kind: 'target', from, to })
+  queueEntry(call, { ...about, kind: 'target', from, to })
   const next = names.find(isServing) ?? ''
-  if (names.length > 1 && used !== next) note(call, { ...about, kind: 'failover', from: used, to: next })
+  if (names.length > 1 && used !== next)
+    queueEntry(call, { ...about, kind: 'failover', from: used, to: next })
 }
 
-const nameOf = ({ host, port }: RuleSpec['targets'][number]): string =>
+const targetName = ({ host, port }: RuleSpec['targets'][number]): string =>
   `${host.includes(':') ? `[${host}]` : host}:${port}`
 
 /** Notes the rules that a field has closed or opened. The server itself knows of pauses. */
-function noteClosed(
+function recordClosedRules(
   before: ReadonlyMap<string, string>,
   now: ReadonlyMap<string, string>,
   call: AgentCall
@@ -142,13 +147,13 @@ function noteClosed(
     if (was === is || cause === 'paused' || !call.rules.isOpen(rule_id)) continue
     const [from, to] =
       is === undefined ? ['closed', 'open'] : [was === undefined ? 'open' : 'closed', 'closed']
-    note(call, { ...nothing, rule_id, kind: 'state', from, to, cause: cause.slice(0, 64) })
+    queueEntry(call, { ...emptyEntry, rule_id, kind: 'state', from, to, cause: cause.slice(0, 64) })
   }
 }
 
 /** Returns the function that sends what the queue has, until it is empty. What the server has stored leaves the queue. */
 function openReporter(stream: ControlStream, call: AgentCall): () => void {
-  const { queue } = stateOf(call)
+  const { queue } = agentState(call)
   let isRunning = false
   let isWanted = false
 

@@ -4,20 +4,20 @@ import { absoluteTime } from '../http/command-exports.ts'
 import { RuleArg } from '../rules/command-exports.ts'
 import type { EntryRow } from './schema.ts'
 
-const textOf = (value: unknown): string =>
+const toText = (value: unknown): string =>
   value === null ? '-' : typeof value === 'string' ? value : JSON.stringify(value)
 
 const columns: readonly Column<EntryRow>[] = [
   'ts',
   'kind',
-  ['from', ({ from }) => textOf(from)],
-  ['to', ({ to }) => textOf(to)],
+  ['from', ({ from }) => toText(from)],
+  ['to', ({ to }) => toText(to)],
   ['cause', ({ cause }) => cause ?? '-'],
   [
     'details',
     ({ details }) =>
       Object.entries(details)
-        .map(([key, value]) => `${key}=${textOf(value)}`)
+        .map(([key, value]) => `${key}=${toText(value)}`)
         .join(' ')
   ],
   ['request_id', ({ request_id: id }) => id ?? '-']

@@ -15,7 +15,7 @@ export interface Entry {
   readonly details: string // JSON
 }
 
-export const subjectOf = (about: JournalEntry['about']): string => {
+export const toSubject = (about: JournalEntry['about']): string => {
   if ('rule' in about) return about.rule
   return 'owner' in about ? `${about.clientId} ${about.owner}` : about.clientId
 }
@@ -74,7 +74,7 @@ export async function deleteBefore(ts: number, max: number, em: EntityManager): 
   return affectedRows
 }
 
-export const forget = (subjects: readonly string[], em: EntityManager): Promise<unknown> =>
+export const deleteSubjects = (subjects: readonly string[], em: EntityManager): Promise<unknown> =>
   em.execute(`delete from journal_entry where subject in (${subjects.map(() => '?')})`, [...subjects], 'run')
 
 /** Times are inclusive; `before` is the last entry of the page before. */

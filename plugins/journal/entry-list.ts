@@ -11,11 +11,11 @@ import type { EntryRow, Query } from './schema.ts'
  * Returns the function that lists the entries of a rule: its own, and those of its clients and its owner there. A rule on
  * several clients has a part on each.
  */
-export const openReading =
+export const openEntryList =
   ({ rules }: { readonly rules: Pick<Rules, 'read' | 'listMembers'> }) =>
   async (ruleId: string, query: Query, principal: Principal): Promise<PagedRows<EntryRow>> => {
     const { owner, created_at } = await rules.read(ruleId, principal)
-    const [since, until] = windowOf(query)
+    const [since, until] = parseWindow(query)
     const from = Math.max(since, Date.parse(created_at))
     return {
       async page(after, take, em) {
@@ -25,12 +25,12 @@ export const openReading =
         const [ts, id] = after.split(' ')
         const before = ts === undefined || id === undefined ? null : { ts: Number(ts), id }
         const found = await select({ subjects, since: from, until, kind: query.kind, before }, take, em)
-        return found.map(entry => ({ key: `${entry.ts} ${entry.id}`, row: rowOf(entry) }))
+        return found.map(entry => ({ key: `${entry.ts} ${entry.id}`, row: toRow(entry) }))
       }
     }
   }
 
-function windowOf({ since, until }: Query): [since: number, until: number] {
+function parseWindow({ since, until }: Query): [since: number, until: number] {
   const from = since === undefined ? 0 : (parseTime(since) ?? 0)
   const to = until === undefined ? Number.MAX_SAFE_INTEGER : (parseTime(until) ?? Number.MAX_SAFE_INTEGER)
   if (from <= to) return [from, to]
@@ -38,7 +38,7 @@ function windowOf({ since, until }: Query): [since: number, until: number] {
   throw new Fault(invalidTimeRange, 'since must not lie after until', { details })
 }
 
-const rowOf = ({ ts, kind, from, to, cause, requestId, details }: Entry): EntryRow => ({
+const toRow = ({ ts, kind, from, to, cause, requestId, details }: Entry): EntryRow => ({
   ts: timestamp(ts),
   kind,
   from: JSON.parse(from),

@@ -19,7 +19,7 @@ const addedPerTrim = 50
 const maxCounted = 20_000 // subjects; beyond, all are counted anew: the oldest one is found by a scan
 
 /** What is added to a transaction without a wait between is inserted together: a change for all agents has as many. */
-export function openAdding({ config }: Pick<Kernel<typeof keys>, 'config'>) {
+export function openEntryWriter({ config }: Pick<Kernel<typeof keys>, 'config'>) {
   const added = new CommittedMap<string, number>() // by subject, since it was trimmed
   let waiting: Group | null = null
 

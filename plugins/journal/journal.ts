@@ -8,12 +8,12 @@ import type { ConnectionHooks, Peer } from '../../kernel/control/peers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import type { JournalEntry, Rules } from '../rules/exports.ts'
-import { openAdding } from './entry-writer.ts'
-import { boundedDetails, boundedJson, deleteBefore, forget, subjectOf } from './entries.ts'
-import { openReading } from './entry-list.ts'
+import { boundedDetails, boundedJson, deleteBefore, deleteSubjects, toSubject } from './entries.ts'
+import { openEntryList } from './entry-list.ts'
+import { openEntryWriter } from './entry-writer.ts'
 import { openReports } from './reports.ts'
 import type { keys } from './settings.ts'
-import { Keeps, welcomePart } from './wire.ts'
+import { JournalEnabled, welcomePart } from './wire.ts'
 
 export interface Services extends Kernel<typeof keys> {
   readonly rules: Rules
@@ -27,14 +27,14 @@ const rowsPerChange = 1000
 
 export function openJournal(deps: Services) {
   const { store, clock, log, config } = deps
-  const add = openAdding(deps)
+  const add = openEntryWriter(deps)
 
   const take: Take = ({ about, kind, from, to, cause, details = {}, at }, em) => {
     const now = clock.now()
     const requestId = currentRequestId.getStore() ?? null
     const values = { from: boundedJson(from), to: boundedJson(to), details: boundedDetails(details) }
     const ts = Math.min(at ?? now, now)
-    return add({ id: newId(now), subject: subjectOf(about), ts, kind, ...values, cause, requestId }, em)
+    return add({ id: newId(now), subject: toSubject(about), ts, kind, ...values, cause, requestId }, em)
   }
 
   /** Deletes what is too old. Each transaction is short. */
@@ -50,16 +50,16 @@ export function openJournal(deps: Services) {
 
   return {
     take,
-    connection: openEdges(deps, take),
+    connection: openEdgeHooks(deps, take),
     prune,
     report: openReports(deps, add),
-    list: openReading(deps),
-    forgetRule: ({ id }: { readonly id: string }, em: EntityManager) => forget([id], em)
+    list: openEntryList(deps),
+    forgetRule: ({ id }: { readonly id: string }, em: EntityManager) => deleteSubjects([id], em)
   }
 }
 
 /** Returns the hooks that note that an edge comes or goes. */
-function openEdges({ log, codec, control }: Services, take: Take): ConnectionHooks {
+function openEdgeHooks({ log, codec, control }: Services, take: Take): ConnectionHooks {
   const edge = (
     { clientId, change }: Pick<Peer, 'clientId' | 'change'>,
     note: Pick<JournalEntry, 'from' | 'to' | 'cause' | 'details'>
@@ -70,7 +70,7 @@ function openEdges({ log, codec, control }: Services, take: Take): ConnectionHoo
     })
 
   return {
-    welcome: async () => ({ [welcomePart]: codec.encode(Keeps, {}) }),
+    welcome: async () => ({ [welcomePart]: codec.encode(JournalEnabled, {}) }),
     joined: peer =>
       edge(peer, {
         ...{ from: 'disconnected', to: 'connected', cause: null },

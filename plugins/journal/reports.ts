@@ -40,7 +40,7 @@ export function openReports(
           await add(
             {
               ...{ id, kind, ts: Math.min(at_ms, now), subject: rule === '' ? clientId : rule },
-              ...{ from: jsonOf(from), to: jsonOf(to), cause: cause === '' ? null : cause, requestId: null },
+              ...{ from: toJson(from), to: toJson(to), cause: cause === '' ? null : cause, requestId: null },
               details: JSON.stringify(target === '' ? {} : { target })
             },
             em
@@ -51,4 +51,4 @@ export function openReports(
   }
 }
 
-const jsonOf = (text: string): string => JSON.stringify(text === '' ? null : text)
+const toJson = (text: string): string => JSON.stringify(text === '' ? null : text)

@@ -3,7 +3,7 @@ import { defineMessage, defineRequest } from '../../kernel/wire/message.ts'
 
 const proto = new URL('./journal.proto', import.meta.url)
 
-const What = Type.String({ maxLength: 264 }) // a state, or host:port
+const Value = Type.String({ maxLength: 264 }) // a state, or host:port
 
 const Entry = Type.Object({
   id: Type.String({ pattern: '^[0-7][0-9A-HJKMNP-TV-Z]{25}$' }),
@@ -15,26 +15,30 @@ const Entry = Type.Object({
     Type.Literal('target'),
     Type.Literal('edge')
   ]),
-  from: What,
-  to: What,
+  from: Value,
+  to: Value,
   cause: Type.String({ maxLength: 64 }),
-  target: What
+  target: Value
 })
 export type ReportedEntry = Static<typeof Entry>
 
 export const maxEntries = 200 // of at most 1,000 bytes: a frame holds 256 KiB
 
-const Kept = defineMessage({ name: 'sluice.journal.Kept', proto, body: Type.Object({}) })
-export const Keeps = defineMessage({ name: 'sluice.journal.Keeps', proto, body: Type.Object({}) })
+const EntriesStored = defineMessage({ name: 'sluice.journal.EntriesStored', proto, body: Type.Object({}) })
+export const JournalEnabled = defineMessage({
+  name: 'sluice.journal.JournalEnabled',
+  proto,
+  body: Type.Object({})
+})
 
 export const Report = defineRequest({
   name: 'sluice.journal.Report',
   proto,
   body: Type.Object({ entries: Type.Array(Entry, { maxItems: maxEntries }) }),
-  response: Kept
+  response: EntriesStored
 })
 
-/** The part of Welcome that holds Keeps. */
+/** The part of Welcome with JournalEnabled. */
 export const welcomePart = 'journal'
 
-export const messages = [Report, Kept, Keeps]
+export const messages = [Report, EntriesStored, JournalEnabled]

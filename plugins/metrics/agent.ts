@@ -9,7 +9,7 @@ import type {
   PortCounters
 } from '../../agent/plugin.ts'
 import { addUp, agentMetrics, type RuleCounters, type TargetNow } from './agent/families.ts'
-import { checksOf } from './agent/readiness.ts'
+import { runChecks } from './agent/readiness.ts'
 import { livePage, openListener, openScrape, readinessOf, readyPage } from './wire.ts'
 
 /** Serves /metrics. An internal plugin, so that no other part of the agent depends on metrics. */
@@ -24,7 +24,7 @@ export function metricsPlugin(listen: string, engine: string): AgentPlugin {
     event(event, { rules }) {
       if (event.kind !== 'closed') return
       const rule = rules.find(event.counters.ruleId)?.id
-      if (rule !== undefined) ended.set(rule, plus(event.counters, ended.get(rule)))
+      if (rule !== undefined) ended.set(rule, addRun(event.counters, ended.get(rule)))
     },
     connected({ signal }) {
       streams++
@@ -42,12 +42,12 @@ export function metricsPlugin(listen: string, engine: string): AgentPlugin {
         )
         const closed = rules.closed()
         const open = all.filter(([rule]) => rules.isOpen(rule) && !closed.has(rule)).length
-        const targets = [...live].flatMap(([rule, runs]) => targetsOf(rule, runs, rules))
+        const targets = [...live].flatMap(([rule, runs]) => listTargets(rule, runs, rules))
         return agentMetrics({ engine, open, isConnected: streams > 0 }, all, sample, targets)
       }
       const all = () => [{ by: 'agent', value: collect }, ...scope.metrics.map(bounded)]
       const scrape = openScrape({ metrics: all, clock, log })
-      const pages = [livePage, readyPage(async () => readinessOf(checksOf(scope.call, streams > 0)))]
+      const pages = [livePage, readyPage(async () => readinessOf(runChecks(scope.call, streams > 0)))]
       const { port, close } = await openListener({ listen, scrape, pages, clock, log })
       scope.defer(close)
       log.info('metrics.listening', `/metrics is served on port ${port}`, { port })
@@ -56,7 +56,7 @@ export function metricsPlugin(listen: string, engine: string): AgentPlugin {
 }
 
 /** The targets of a rule that has several; connections of earlier runs of the rule count where they are. */
-function targetsOf(
+function listTargets(
   rule: string,
   runs: readonly Counters[],
   { find, standings }: Pick<AgentRules, 'find' | 'standings'>
@@ -97,7 +97,7 @@ const bounded = ({ by, value }: PluginMetrics): PluginMetrics => ({
 })
 
 /** Adds the counters of a run to those of earlier runs, in one: a rule may be opened any number of times. */
-function plus(run: Counters, earlier: Counters | undefined): Counters {
+function addRun(run: Counters, earlier: Counters | undefined): Counters {
   if (!earlier) return { ...run, ports: [total(run.ports)], targets: [] }
   const reasons = new Set([...Object.keys(run.rejected), ...Object.keys(earlier.rejected)])
   return {

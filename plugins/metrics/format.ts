@@ -13,10 +13,10 @@ export async function* render(metrics: readonly Metric[]): AsyncIterable<Buffer>
   let last = ''
   for (const metric of metrics) {
     const { name, labels, samples } = metric
-    if (name !== last) text += headOf(metric)
+    if (name !== last) text += formatHead(metric)
     last = name
     for (const sample of samples) {
-      text += linesOf(name, sample.text ?? setOf(labels, sample), sample)
+      text += formatSample(name, sample.text ?? formatLabels(labels, sample), sample)
       if (++lines % linesPerChunk !== 0) continue
       yield Buffer.from(text) // now: a longer string would be a rope of a million parts
       text = ''
@@ -26,22 +26,22 @@ export async function* render(metrics: readonly Metric[]): AsyncIterable<Buffer>
   yield Buffer.from(text)
 }
 
-const headOf = ({ name, type, help }: Metric): string =>
+const formatHead = ({ name, type, help }: Metric): string =>
   `# HELP ${name} ${help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}\n# TYPE ${name} ${type}\n`
 
-function setOf(labels: readonly string[], { labelValues }: MetricSample): string {
+function formatLabels(labels: readonly string[], { labelValues }: MetricSample): string {
   let set = ''
   for (let at = 0; at < labels.length; at++)
-    set += `${at > 0 ? ',' : ''}${labels[at]}="${escaped(labelValues[at] ?? '')}"`
+    set += `${at > 0 ? ',' : ''}${labels[at]}="${escapeLabel(labelValues[at] ?? '')}"`
   return set
 }
 
-function linesOf(name: string, set: string, { value }: MetricSample): string {
-  if (typeof value !== 'number') return histogramLines(name, set, value)
+function formatSample(name: string, set: string, { value }: MetricSample): string {
+  if (typeof value !== 'number') return formatHistogram(name, set, value)
   return `${name}${set === '' ? '' : `{${set}}`} ${value}\n`
 }
 
-function histogramLines(name: string, set: string, { bounds, counts, sum }: Histogram): string {
+function formatHistogram(name: string, set: string, { bounds, counts, sum }: Histogram): string {
   const before = set === '' ? '' : `${set},`
   const own = set === '' ? '' : `{${set}}`
   let total = 0
@@ -55,5 +55,5 @@ function histogramLines(name: string, set: string, { bounds, counts, sum }: Hist
 
 const special = /["\\\n]/
 
-const escaped = (text: string): string =>
+const escapeLabel = (text: string): string =>
   special.test(text) ? text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n') : text

@@ -2,7 +2,7 @@
 import { type Answer, live } from '../http/listener-exports.ts'
 import type { Page } from './page.ts'
 
-const pageOf = (path: Page['path'], answer: () => Promise<Answer>): Page => ({
+const toPage = (path: Page['path'], answer: () => Promise<Answer>): Page => ({
   path,
   async read() {
     const { status, type, body } = await answer()
@@ -10,5 +10,5 @@ const pageOf = (path: Page['path'], answer: () => Promise<Answer>): Page => ({
   }
 })
 
-export const livePage = pageOf('/livez', async () => live)
-export const readyPage = (readiness: () => Promise<Answer>): Page => pageOf('/readyz', readiness)
+export const livePage = toPage('/livez', async () => live)
+export const readyPage = (readiness: () => Promise<Answer>): Page => toPage('/readyz', readiness)

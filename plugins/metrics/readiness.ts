@@ -16,9 +16,9 @@ export interface Readiness {
   stop(): void
 }
 
-const freshMs = 1000
+const maxAgeMs = 1000
 const answerSecs = 5
-const wantedBytes = 2 ** 20
+const minFreeBytes = 2 ** 20
 
 /** Callers within a second share one answer, so that any number of them costs the same. */
 export function openReadiness({ store, control, clock }: Deps): Readiness {
@@ -26,7 +26,7 @@ export function openReadiness({ store, control, clock }: Deps): Readiness {
   let answer: Promise<Answer> | undefined
   const checks: Readonly<Record<string, () => Promise<string>>> = {
     store: openStoreCheck(store),
-    migrations: async () => `${await countMigrations(store)} are done${waitingOf(store)}`,
+    migrations: async () => `${await countMigrations(store)} are done${describeWaiting(store)}`,
     control_stream: async () => `agents are accepted on port ${control.port()}`,
     certificate: async () => requireValid(new X509Certificate(control.certificate), clock.now())
   }
@@ -34,7 +34,7 @@ export function openReadiness({ store, control, clock }: Deps): Readiness {
     readinessOf(await Promise.all(Object.entries(checks).map(([name, check]) => examine(name, check))))
 
   const readiness = (): Promise<Answer> => {
-    if (!answer || clock.monotonic() - readAt >= freshMs) {
+    if (!answer || clock.monotonic() - readAt >= maxAgeMs) {
       readAt = clock.monotonic()
       answer = look()
     }
@@ -75,7 +75,7 @@ function openStoreCheck(store: Deps['store']): () => Promise<string> {
       throw new Error('it cannot be written')
     })
     const { bavail, bsize } = await statfs(file)
-    if (bavail * bsize < wantedBytes) throw new Error('its disk is full')
+    if (bavail * bsize < minFreeBytes) throw new Error('its disk is full')
     return 'it can be read, and written'
   }
 }
@@ -87,7 +87,7 @@ async function countMigrations(store: Deps['store']): Promise<number> {
   return row?.count ?? 0
 }
 
-function waitingOf({ upgrade }: Deps['store']): string {
+function describeWaiting({ upgrade }: Deps['store']): string {
   const waiting = upgrade?.waiting ?? []
   return waiting.length === 0 ? '' : `; until no older server lives, these wait: ${waiting.join(', ')}`
 }

@@ -39,7 +39,9 @@ export function openScrape({ metrics, clock, log }: Options): Scrape {
       try {
         for (const metric of await withTimeout(5, 'collecting them', collect)) add(metric, byName)
       } catch (error) {
-        log.error('metrics.not_told', `the metrics of ${by} are missing: ${String(error)}`, { plugin: by })
+        log.error('metrics.collect_failed', `the metrics of ${by} are missing: ${String(error)}`, {
+          plugin: by
+        })
       }
     processMetrics ??= await openRegistry()
     const ofProcess = (await processMetrics.metrics()).replaceAll(/ Nan$/gm, ' NaN') // as the format requires
@@ -47,7 +49,7 @@ export function openScrape({ metrics, clock, log }: Options): Scrape {
   }
 
   function pageOf(collected: Collected): Readable {
-    const page = Readable.from(chunksOf(collected))
+    const page = Readable.from(renderChunks(collected))
     const { pages } = collected
     pages.add(page)
     beingRead.add(collected)
@@ -73,13 +75,13 @@ export function openScrape({ metrics, clock, log }: Options): Scrape {
   }
 }
 
-async function* chunksOf({ metrics, ofProcess }: Collected): AsyncIterable<Buffer> {
+async function* renderChunks({ metrics, ofProcess }: Collected): AsyncIterable<Buffer> {
   yield* render(metrics)
   yield Buffer.from(ofProcess)
 }
 
 /** Copies samples that can be read once only: there may be several pages of them. */
-const reusable = ({ samples, ...metric }: Metric): Metric => {
+const makeReusable = ({ samples, ...metric }: Metric): Metric => {
   const iterator: unknown = samples[Symbol.iterator]()
   return { ...metric, samples: iterator === samples ? [...samples] : samples }
 }
@@ -93,17 +95,17 @@ function add(metric: Metric, byName: Map<string, Metric[]>): void {
   const [first] = known
   if (first && (first.type !== type || String(first.labels) !== String(labels)))
     throw new TypeError(`${name} is already a ${first.type} with the labels ${first.labels}`)
-  byName.set(name, [...known, reusable(metric)])
+  byName.set(name, [...known, makeReusable(metric)])
 }
 
 /** Gauges that are named like counters, each the sum of another metric of the library. */
-const sums = ['handles', 'requests', 'resources'].map(what => `nodejs_active_${what}_total`)
+const sumGauges = ['handles', 'requests', 'resources'].map(what => `nodejs_active_${what}_total`)
 
 /** Runs at the first scrape: the registry measures the event loop and garbage collection from then on. */
 async function openRegistry(): Promise<Registry> {
   const { collectDefaultMetrics, Registry } = await import('prom-client')
   const register = new Registry()
   collectDefaultMetrics({ register })
-  for (const name of sums) register.removeSingleMetric(name)
+  for (const name of sumGauges) register.removeSingleMetric(name)
   return register
 }

@@ -3,7 +3,7 @@ import { Refused } from '../../kernel/wire/message.ts'
 import {
   capability,
   messages,
-  periodOf,
+  periodAt,
   QuotaRequired,
   quotaKind,
   requiredKey,
@@ -15,28 +15,28 @@ import {
 const tickMs = 1000
 
 /** Quotas in force, by user, for each agent in this process. */
-const inForce = new WeakMap<AgentCall, Map<string, SavedQuota>>()
+const enforced = new WeakMap<AgentCall, Map<string, SavedQuota>>()
 
-const quotasOf = (call: AgentCall): Map<string, SavedQuota> => {
-  const quotas = inForce.get(call) ?? new Map<string, SavedQuota>()
-  inForce.set(call, quotas)
+const enforcedQuotas = (call: AgentCall): Map<string, SavedQuota> => {
+  const quotas = enforced.get(call) ?? new Map<string, SavedQuota>()
+  enforced.set(call, quotas)
   return quotas
 }
 
-const meterOf = (user: string): string => `quota ${user}`
+const meterKey = (user: string): string => `quota ${user}`
 
 export default {
   name: 'quota',
   agent: '^1.0.0',
   capabilities: { [capability.id]: capability.since },
   messages,
-  meters: ({ owner }) => [{ key: meterOf(owner), refusals }],
+  meters: ({ owner }) => [{ key: meterKey(owner), refusals }],
   fields: [
     defineField({
       key: requiredKey,
       message: QuotaRequired,
       setMeters(required, { owner }, meters) {
-        if (required && !meters.isLimited(meterOf(owner)))
+        if (required && !meters.isLimited(meterKey(owner)))
           throw new Refused(unsupportedCode, `the quota of ${owner} is not in force on this agent`)
       }
     })
@@ -56,12 +56,12 @@ export default {
         message: SavedQuota,
         from(update, call) {
           const { revision, monthly_bytes, anchor, period_end, hold_secs } = update
-          const limit = plus(call.journal.delivered(update.user_id), remainingBytes(update, call))
+          const limit = addBytes(call.journal.delivered(update.user_id), remainingBytes(update, call))
           return { revision, monthly_bytes, anchor, period_end, limit, hold_secs }
         }
       },
       async apply(user, quota, call) {
-        quotasOf(call).set(user, quota)
+        enforcedQuotas(call).set(user, quota)
         enforce(user, quota, call)
       },
       applied({ user_id: user, monthly_bytes, period_end }, { log }) {
@@ -69,8 +69,8 @@ export default {
         log.info('traffic_quota.applied_set', 'the quota of a user is in force', fields)
       },
       async withdraw(user, _, call) {
-        quotasOf(call).delete(user)
-        call.meters.setBudget(meterOf(user), null)
+        enforcedQuotas(call).delete(user)
+        call.meters.setBudget(meterKey(user), null)
         return { done: Promise.resolve() }
       }
     })
@@ -84,7 +84,7 @@ export default {
       })
   },
   explain({ path: { spec }, sample }, { meters }) {
-    const { budget, counters } = meters.find(meterOf(spec.owner), sample) ?? {}
+    const { budget, counters } = meters.find(meterKey(spec.owner), sample) ?? {}
     if (!budget || !counters || counters.bytesIn + counters.bytesOut < budget.mark) return []
     const text = `the quota of ${spec.owner} on this client is used up: nothing is forwarded until it has more`
     const reason = refusals.budget
@@ -104,12 +104,12 @@ const refusals = {
 
 /** Returns the size minus uncleared usage, minus bytes that the server had not committed when it sent the update. */
 function remainingBytes(update: TrafficQuotaUpdate, { journal }: AgentCall): number {
-  const { user_id, monthly_bytes, booked, credit } = update
-  return Math.max(0, monthly_bytes - booked + credit - journal.unacknowledged(user_id, update))
+  const { user_id, monthly_bytes, used, credit } = update
+  return Math.max(0, monthly_bytes - used + credit - journal.unacknowledged(user_id, update))
 }
 
 /** Adds bytes up to the largest safe integer, which the size of a quota may be. */
-const plus = (a: number, b: number): number => Math.min(Number.MAX_SAFE_INTEGER, a + b)
+const addBytes = (a: number, b: number): number => Math.min(Number.MAX_SAFE_INTEGER, a + b)
 
 /** Sets the meter's mark. The saved limit is a total over all runs, the mark a total since this run began. */
 function enforce(
@@ -119,24 +119,24 @@ function enforce(
 ): void {
   const sample = takeSample()
   const left = Math.max(0, limit - journal.delivered(user))
-  const mark = plus(meters.totalBytes(meterOf(user), sample), left)
-  meters.setBudget(meterOf(user), { mark, holdMs: hold_secs * 1000 })
+  const mark = addBytes(meters.totalBytes(meterKey(user), sample), left)
+  meters.setBudget(meterKey(user), { mark, holdMs: hold_secs * 1000 })
 }
 
 /** Begins the next period of each quota whose period has ended, with or without the server. */
 function beginNextPeriods(call: AgentCall): void {
   const now = Math.floor(call.journal.now() / 1000)
-  for (const [user, quota] of quotasOf(call)) {
+  for (const [user, quota] of enforcedQuotas(call)) {
     if (now < quota.period_end) continue
-    const { start, end } = periodOf(quota.anchor, now)
+    const { start, end } = periodAt(quota.anchor, now)
     const left = Math.max(0, quota.monthly_bytes - call.journal.deliveredSince(user, start))
-    const next = { ...quota, period_end: end, limit: plus(call.journal.delivered(user), left) }
-    quotasOf(call).set(user, next) // now, so that the next tick does not begin it again
+    const next = { ...quota, period_end: end, limit: addBytes(call.journal.delivered(user), left) }
+    enforcedQuotas(call).set(user, next) // now, so that the next tick does not begin it again
     call.objects
       .put({ kind: quotaKind, id: user, revision: quota.revision, value: next }, 'retry')
       .catch(error => {
         // In force until this process ends; after a restart the period begins again.
-        if (quotasOf(call).get(user) === next) enforce(user, next, call)
+        if (enforcedQuotas(call).get(user) === next) enforce(user, next, call)
         call.log.error('traffic_quota.not_saved', `the next period could not be saved: ${String(error)}`, {
           user
         })

@@ -6,7 +6,7 @@ import { UserArg, userIds } from '../users/command-exports.ts'
 import { quotasKind } from './document-kind.ts'
 import type { QuotaRow } from './schema.ts'
 
-const dateOf = (secs: number): string => new Date(secs * 1000).toISOString()
+const formatDate = (secs: number): string => new Date(secs * 1000).toISOString()
 
 const columns: readonly Column<QuotaRow>[] = [
   'user_id',
@@ -16,8 +16,8 @@ const columns: readonly Column<QuotaRow>[] = [
   ['remaining', ({ bytes_remaining }) => formatSize(bytes_remaining)],
   'exhausted',
   'enforced',
-  ['period_end', ({ period_end }) => dateOf(period_end)],
-  ['period_start', ({ period_start }) => dateOf(period_start)],
+  ['period_end', ({ period_end }) => formatDate(period_end)],
+  ['period_start', ({ period_start }) => formatDate(period_start)],
   'client_id'
 ]
 
@@ -42,7 +42,7 @@ const set = defineCommand({
   }),
   positional: ['user', 'client', 'monthly_bytes'],
   async run({ api, args: { user, client, ...body }, print }) {
-    const path = await pathOf(api, { user, client })
+    const path = await resolvePath(api, { user, client })
     print.data(await api.call(`PUT ${url}`, { path, body }), columns)
   }
 })
@@ -54,7 +54,10 @@ const clear = defineCommand({
   positional: ['user', 'client'],
   run: async ({ api, args, print }) =>
     print.data(
-      await api.call(`PATCH ${url}`, { path: await pathOf(api, args), body: { clear_period_usage: true } }),
+      await api.call(`PATCH ${url}`, {
+        path: await resolvePath(api, args),
+        body: { clear_period_usage: true }
+      }),
       columns
     )
 })
@@ -65,7 +68,7 @@ const show = defineCommand({
   args: pair,
   positional: ['user', 'client'],
   run: async ({ api, args, print }) =>
-    print.data(await api.call(`GET ${url}/status`, { path: await pathOf(api, args) }), columns)
+    print.data(await api.call(`GET ${url}/status`, { path: await resolvePath(api, args) }), columns)
 })
 
 const list = defineCommand({
@@ -102,7 +105,7 @@ const remove = defineCommand({
   args: pair,
   positional: ['user', 'client'],
   async run({ api, args, print }) {
-    await api.call(`DELETE ${url}`, { path: await pathOf(api, args) })
+    await api.call(`DELETE ${url}`, { path: await resolvePath(api, args) })
     print.done(`${args.user} has no quota on ${args.client}`, {
       ...{ user_id: args.user, client: args.client, deleted: true }
     })
@@ -112,7 +115,10 @@ const remove = defineCommand({
 export const commands = [set, clear, show, list, remove]
 export const fills = [quotasKind]
 
-const pathOf = async (api: Api, { user, client }: { readonly user: string; readonly client: string }) => ({
+const resolvePath = async (
+  api: Api,
+  { user, client }: { readonly user: string; readonly client: string }
+) => ({
   user_id: user,
   client_id: await findClientId(api, client)
 })

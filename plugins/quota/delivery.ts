@@ -4,14 +4,14 @@ import type { ConnectionHooks, Peer } from '../../kernel/control/peers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { JournalPosition, Stats } from '../stats/exports.ts'
 import { Quota } from './entities.ts'
-import { countedSince, currentPeriod, rolledOver } from './usage.ts'
+import { countedSince, currentPeriod, rollOver } from './usage.ts'
 import { capability, quotaKind, TrafficQuotaUpdate } from './wire.ts'
 
 interface Services extends Pick<Kernel, 'store' | 'control' | 'clock' | 'log'> {
   readonly stats: Stats
 }
 
-export const objectKeyOf = ({ clientId, userId: id }: Pick<Quota, 'clientId' | 'userId'>): ObjectKey => ({
+export const objectKey = ({ clientId, userId: id }: Pick<Quota, 'clientId' | 'userId'>): ObjectKey => ({
   clientId,
   kind: quotaKind,
   id
@@ -35,7 +35,7 @@ const openKind = ({ clock, log, stats }: Services) =>
       return new Map(
         quotas.map(quota => {
           const revision = revisions.get(quota.userId) ?? 0
-          return [quota.userId, { ...updateOf(quota, position, clock.now()), revision }]
+          return [quota.userId, { ...toUpdate(quota, position, clock.now()), revision }]
         })
       )
     },
@@ -51,8 +51,8 @@ const openKind = ({ clock, log, stats }: Services) =>
     }
   })
 
-function updateOf(quota: Quota, position: JournalPosition | null, nowMs: number) {
-  const current = rolledOver(quota, nowMs)
+function toUpdate(quota: Quota, position: JournalPosition | null, nowMs: number) {
+  const current = rollOver(quota, nowMs)
   return {
     action: 'SET' as const,
     user_id: current.userId,
@@ -60,7 +60,7 @@ function updateOf(quota: Quota, position: JournalPosition | null, nowMs: number)
     anchor: current.anchor,
     period_end: currentPeriod(current, nowMs).end,
     since: countedSince(current, nowMs),
-    booked: current.used,
+    used: current.used,
     credit: current.credit,
     epoch: position?.epoch ?? '',
     seq: position?.seq ?? 0,
@@ -75,7 +75,7 @@ const removal = {
   anchor: 0,
   period_end: 0,
   since: 0,
-  booked: 0,
+  used: 0,
   credit: 0,
   epoch: '',
   seq: 0,
@@ -91,7 +91,7 @@ function openConnection({ store, control, log }: Services) {
       await store.change(async em => {
         for (const quota of await em.find(Quota, { clientId }))
           if (quota.instanceId != null && quota.instanceId !== instanceId)
-            await control.objects.put(em, objectKeyOf(quota))
+            await control.objects.put(em, objectKey(quota))
         await em.nativeUpdate(Quota, { clientId }, { instanceId })
       })
       control.objects.wake(clientId)
@@ -100,7 +100,7 @@ function openConnection({ store, control, log }: Services) {
     }
   }
 
-  async function notEnforced({ clientId, agentVersion }: Peer): Promise<void> {
+  async function markUnenforced({ clientId, agentVersion }: Peer): Promise<void> {
     try {
       const quotas = await store.change(em => em.nativeUpdate(Quota, { clientId }, { enforced: false }))
       if (quotas === 0) return
@@ -109,14 +109,14 @@ function openConnection({ store, control, log }: Services) {
         quotas
       })
     } catch (error) {
-      log.error('traffic_quota.unjudged', String(error), { client: clientId })
+      log.error('traffic_quota.not_checked', String(error), { client: clientId })
     }
   }
 
   const connection: ConnectionHooks = {
     /** Only a connected agent shows whether it can enforce the quotas of its client. */
     joined(peer) {
-      void (peer.can(capability) ? replayIfNew(peer) : notEnforced(peer))
+      void (peer.can(capability) ? replayIfNew(peer) : markUnenforced(peer))
     }
   }
 

@@ -18,12 +18,12 @@ export const quotasKind = documentKindSlot.fill({
     const found = await Promise.all(
       users.map(({ user_id }) => api.list<DocumentEntry>(`/v1/users/${encodeURIComponent(user_id)}/quotas`))
     )
-    return found.flat().map(itemOf)
+    return found.flat().map(toItem)
   },
   parse({ client, client_id, ...more }, context) {
     if ((client_id ?? client) === undefined)
       throw new Fault(invalidSchema, 'a quota of the file needs user_id, client and monthly_bytes')
-    return itemOf({ ...more, client_id: context.clientId(client_id ?? client) })
+    return toItem({ ...more, client_id: context.clientId(client_id ?? client) })
   },
   format: ({ body: { client_id, ...rest } }, context) => ({ ...rest, client: context.clientName(client_id) }),
   label: ({ body: { user_id, client_id } }, context) =>
@@ -41,19 +41,19 @@ export const quotasKind = documentKindSlot.fill({
       `billing_anchor of ${name} cannot change; delete the quota first, with its usage`
     )
   },
-  remove: (item, { api }) => api.send('DELETE', pathOf(item))
+  remove: (item, { api }) => api.send('DELETE', quotaPath(item))
 })
 
-const itemOf = ({ user_id, client_id, monthly_bytes, billing_anchor }: DocumentEntry): DocumentItem => ({
+const toItem = ({ user_id, client_id, monthly_bytes, billing_anchor }: DocumentEntry): DocumentItem => ({
   key: `${user_id} ${client_id}`,
   body: { user_id, client_id, monthly_bytes, billing_anchor },
   id: ''
 })
 
-const pathOf = ({ body: { user_id, client_id } }: DocumentItem): string =>
+const quotaPath = ({ body: { user_id, client_id } }: DocumentItem): string =>
   `/v1/users/${encodeURIComponent(String(user_id))}/quotas/${encodeURIComponent(String(client_id))}`
 
 function put(item: DocumentItem, { api }: DocumentContext): Promise<void> {
   const { user_id: _, client_id: __, ...rest } = item.body
-  return api.send('PUT', pathOf(item), withoutNull(rest) as object)
+  return api.send('PUT', quotaPath(item), withoutNull(rest) as object)
 }

@@ -13,7 +13,7 @@ export const Quota = defineEntity({
     used: p.bigint('number'), // committed in the period, in plus out; only the ledger adds to it
     credit: p.bigint('number'), // the part of `used` that was cleared
     exhaustedAt: p.bigint('number').nullable(), // ms
-    levelTold: p.integer().nullable(), // percent; the highest level of the period that was notified
+    levelNotified: p.integer().nullable(), // percent; the highest level of the period that was notified
     holdSecs: p.integer(), // as sent to the agent
     enforced: p.boolean().defaultRaw('false'), // the agent has it in force, as last heard
     instanceId: p.string().length(64).nullable(), // the agent process that was connected last; null: none since it was made

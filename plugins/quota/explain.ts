@@ -2,7 +2,7 @@ import { timestamp } from '../../kernel/base/clock.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { type Explainer, explainSlot } from '../rules/exports.ts'
 import { Quota } from './entities.ts'
-import { rowOf } from './quota-reader.ts'
+import { toRow } from './quota-reader.ts'
 
 /** Tells of the quota of the rule's owner. */
 export const explains = explainSlot.fillWith(
@@ -10,7 +10,7 @@ export const explains = explainSlot.fillWith(
     async explain({ rule: { owner: userId }, clientId }, em) {
       const quota = await em.findOne(Quota, { userId, clientId })
       if (!quota) return []
-      const { bytes_used, monthly_bytes, period_end, exhausted } = rowOf(quota, '', clock.now())
+      const { bytes_used, monthly_bytes, period_end, exhausted } = toRow(quota, '', clock.now())
       const step = { kind: 'quota', id: `${userId}/${clientId}` } as const
       const text = `${bytes_used} of ${monthly_bytes} bytes of ${userId} are used, until ${timestamp(period_end * 1000)}`
       if (!exhausted) return [{ ...step, verdict: 'pass', reason: null, text }]

@@ -2,24 +2,24 @@ import type { EntityManager } from '@mikro-orm/sql'
 import type { SlotReader } from '../../kernel/slot.ts'
 import type { Quota } from './entities.ts'
 import { levelSlot } from './exports.ts'
-import { bytesUsedOf, currentPeriod } from './usage.ts'
+import { currentPeriod, netUsage } from './usage.ts'
 
 const levels = [80, 100] as const
 
-/** Calls the fillers of `quota.level` for each level reached for the first time in the period, and sets `levelTold`. */
+/** Calls the fillers of `quota.level` for each level reached for the first time in the period, and sets `levelNotified`. */
 export async function notifyLevels(
   quota: Quota,
   { nowMs, filled }: { readonly nowMs: number; readonly filled: SlotReader },
   em: EntityManager
 ): Promise<Quota> {
-  const { userId, clientId, monthlyBytes, levelTold } = quota
-  const bytesUsed = bytesUsedOf(quota)
+  const { userId, clientId, monthlyBytes, levelNotified } = quota
+  const bytesUsed = netUsage(quota)
   const reached = levels.filter(
-    percent => bytesUsed >= (monthlyBytes * percent) / 100 && percent > (levelTold ?? 0)
+    percent => bytesUsed >= (monthlyBytes * percent) / 100 && percent > (levelNotified ?? 0)
   )
   const { end: periodEnd } = currentPeriod(quota, nowMs)
   for (const percent of reached)
     for (const { value: onLevel } of filled(levelSlot))
       await onLevel({ userId, clientId, percent, bytesUsed, monthlyBytes, periodEnd }, em)
-  return { ...quota, levelTold: reached.at(-1) ?? levelTold ?? null }
+  return { ...quota, levelNotified: reached.at(-1) ?? levelNotified ?? null }
 }

@@ -4,9 +4,9 @@ import { Client, User } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { AfterCommit, Rules } from '../rules/exports.ts'
 import type { Removed } from '../users/exports.ts'
-import { objectKeyOf } from './delivery.ts'
+import { objectKey } from './delivery.ts'
 import { Quota } from './entities.ts'
-import { noteSpending } from './record-exhaustion.ts'
+import { recordExhaustion } from './record-exhaustion.ts'
 import type { keys } from './settings.ts'
 
 type Pair = Pick<Quota, 'userId' | 'clientId'>
@@ -21,9 +21,9 @@ export function openLifecycle({ config, control, rules }: Services) {
     const found = await em.findOne(Quota, { userId, clientId })
     if (!found) return null
     await em.nativeDelete(Quota, { userId, clientId })
-    await noteSpending(found, null, { rules, em })
+    await recordExhaustion(found, null, { rules, em })
     const refreshed = await rules.refresh({ clientId, owner: userId }, em)
-    await control.objects.drop(em, objectKeyOf({ userId, clientId }), 'cut')
+    await control.objects.drop(em, objectKey({ userId, clientId }), 'cut')
     return refreshed
   }
 
@@ -50,7 +50,7 @@ export function openLifecycle({ config, control, rules }: Services) {
       else if (isOrphan) await remove(quota, em)
       else if (quota.holdSecs !== holdSecs) {
         await em.nativeUpdate(Quota, { userId, clientId }, { holdSecs })
-        await control.objects.put(em, objectKeyOf(quota))
+        await control.objects.put(em, objectKey(quota))
       }
     }
   }

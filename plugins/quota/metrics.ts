@@ -1,7 +1,7 @@
 import type { Metric, Metrics } from '../../kernel/metrics.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { Quota } from './entities.ts'
-import { bytesUsedOf, rolledOver } from './usage.ts'
+import { netUsage, rollOver } from './usage.ts'
 
 /** One series for each quota. */
 export const openMetrics =
@@ -9,7 +9,7 @@ export const openMetrics =
   async () => {
     const found = await store.read(em => em.find(Quota, {}))
     const now = clock.now()
-    const quotas = found.map(quota => rolledOver(quota, now))
+    const quotas = found.map(quota => rollOver(quota, now))
     const gauge = (name: string, help: string, read: (quota: Quota) => number): Metric => ({
       name: `svc_traffic_quota_${name}`,
       type: 'gauge',
@@ -21,7 +21,7 @@ export const openMetrics =
       gauge('exhausted', '1 if the quota of the period is used up', ({ exhaustedAt }) =>
         exhaustedAt == null ? 0 : 1
       ),
-      gauge('bytes_used', 'Bytes delivered in the period, in and out, less what was cleared', bytesUsedOf),
+      gauge('bytes_used', 'Bytes delivered in the period, in and out, less what was cleared', netUsage),
       gauge('bytes_limit', 'Size of the quota in bytes', ({ monthlyBytes }) => monthlyBytes)
     ]
   }

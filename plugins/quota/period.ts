@@ -5,7 +5,7 @@ export interface Period {
   readonly end: number // the start of the next
 }
 
-export function periodOf(anchor: number, at: number): Period {
+export function periodAt(anchor: number, at: number): Period {
   const from = new Date(anchor * 1000)
   const now = new Date(at * 1000)
   const months = (now.getUTCFullYear() - from.getUTCFullYear()) * 12 + now.getUTCMonth() - from.getUTCMonth()

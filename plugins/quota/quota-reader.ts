@@ -9,7 +9,7 @@ import type { Clients } from '../clients/exports.ts'
 import type { Users } from '../users/exports.ts'
 import { Quota } from './entities.ts'
 import type { PairParams, QuotaRow } from './schema.ts'
-import { bytesUsedOf, currentPeriod, rolledOver } from './usage.ts'
+import { currentPeriod, netUsage, rollOver } from './usage.ts'
 
 export const quotaNotFound = defineCode('quota_not_found', 404, 8)
 
@@ -18,7 +18,7 @@ interface Services extends Pick<Kernel, 'store' | 'clock'> {
   readonly users: Users
 }
 
-export function openReading({ store, clock, clients, users }: Services) {
+export function openQuotaReader({ store, clock, clients, users }: Services) {
   /** Call it before any lookup, so that the answer does not depend on what exists. */
   function requireSelf(userId: string, principal: Principal): void {
     if (principal.role !== 'superadmin' && principal.userId !== userId)
@@ -33,8 +33,8 @@ export function openReading({ store, clock, clients, users }: Services) {
       const quota = await em.findOne(Quota, { userId, clientId })
       // Only a superadmin learns whether the client exists.
       if (!quota && principal.role === 'superadmin') await clients.get(clientId, em)
-      const [row] = quota ? await rowsOf([quota], clock.now(), em) : []
-      return row ?? quotaMissing(at)
+      const [row] = quota ? await loadRows([quota], clock.now(), em) : []
+      return row ?? throwQuotaNotFound(at)
     })
   }
 
@@ -72,27 +72,27 @@ export function openReading({ store, clock, clients, users }: Services) {
     limit: number,
     em: EntityManager
   ): Promise<QuotaRow[]> {
-    return rowsOf(await em.find(Quota, where, { orderBy, limit }), clock.now(), em)
+    return loadRows(await em.find(Quota, where, { orderBy, limit }), clock.now(), em)
   }
 
   return { read, listOfUser, listOfClient, listAll }
 }
 
-export function quotaMissing({ user_id, client_id }: PairParams): never {
+export function throwQuotaNotFound({ user_id, client_id }: PairParams): never {
   throw new Fault(quotaNotFound, `${user_id} has no quota on client ${client_id}`)
 }
 
-async function rowsOf(quotas: readonly Quota[], nowMs: number, em: EntityManager): Promise<QuotaRow[]> {
+async function loadRows(quotas: readonly Quota[], nowMs: number, em: EntityManager): Promise<QuotaRow[]> {
   const ids = [...new Set(quotas.map(({ clientId }) => clientId))]
   const clients = await em.find(Client, { id: { $in: ids } }, { fields: ['name'] })
   const names = new Map(clients.map(({ id, name }) => [id, name]))
-  return quotas.map(quota => rowOf(quota, names.get(quota.clientId) ?? '', nowMs))
+  return quotas.map(quota => toRow(quota, names.get(quota.clientId) ?? '', nowMs))
 }
 
-export function rowOf(quota: Quota, clientName: string, nowMs: number): QuotaRow {
-  const current = rolledOver(quota, nowMs)
+export function toRow(quota: Quota, clientName: string, nowMs: number): QuotaRow {
+  const current = rollOver(quota, nowMs)
   const { start, end } = currentPeriod(current, nowMs)
-  const used = bytesUsedOf(current)
+  const used = netUsage(current)
   return {
     user_id: current.userId,
     client_id: current.clientId,
@@ -104,11 +104,11 @@ export function rowOf(quota: Quota, clientName: string, nowMs: number): QuotaRow
     period_start: start,
     period_end: end,
     exhausted: current.exhaustedAt != null,
-    exhausted_at: current.exhaustedAt == null ? null : secs(current.exhaustedAt),
+    exhausted_at: current.exhaustedAt == null ? null : toSecs(current.exhaustedAt),
     enforced: current.enforced,
-    created_at: secs(current.createdAt),
-    updated_at: secs(current.updatedAt)
+    created_at: toSecs(current.createdAt),
+    updated_at: toSecs(current.updatedAt)
   }
 }
 
-const secs = (ms: number): number => Math.floor(ms / 1000)
+const toSecs = (ms: number): number => Math.floor(ms / 1000)

@@ -7,12 +7,12 @@ import type { Clients } from '../clients/exports.ts'
 import type { Rules } from '../rules/exports.ts'
 import type { Stats } from '../stats/exports.ts'
 import type { Users } from '../users/exports.ts'
-import { objectKeyOf, openDelivery } from './delivery.ts'
+import { objectKey, openDelivery } from './delivery.ts'
 import { Quota } from './entities.ts'
 import { notifyLevels } from './levels.ts'
 import { openLifecycle } from './lifecycle.ts'
-import { noteSpending } from './record-exhaustion.ts'
-import { openReading, quotaMissing, rowOf } from './quota-reader.ts'
+import { openQuotaReader, throwQuotaNotFound, toRow } from './quota-reader.ts'
+import { recordExhaustion } from './record-exhaustion.ts'
 import { unsupported } from './requirement.ts'
 import {
   type ChangeBody,
@@ -23,7 +23,7 @@ import {
   type SetBody
 } from './schema.ts'
 import type { keys } from './settings.ts'
-import { newQuota, rolledOver, withExhaustion } from './usage.ts'
+import { newQuota, rollOver, withExhaustion } from './usage.ts'
 import { openUsageSink } from './usage-sink.ts'
 import { capability } from './wire.ts'
 
@@ -64,7 +64,7 @@ export function openQuotas(deps: Services) {
     if (isCleared) await requestReport(pair.client_id, deps)
     return save(pair, change, deps, async em => {
       const { client, found } = await find(pair, deps, em)
-      const quota = found ?? quotaMissing(pair)
+      const quota = found ?? throwQuotaNotFound(pair)
       requireCapability(client, capability, unsupported)
       const monthlyBytes = body.monthly_bytes ?? quota.monthlyBytes
       return { ...quota, monthlyBytes, credit: isCleared ? quota.used : quota.credit }
@@ -73,13 +73,13 @@ export function openQuotas(deps: Services) {
 
   async function remove(pair: PairParams, { change }: Change): Promise<void> {
     const ids = { clientId: pair.client_id, userId: pair.user_id }
-    const refreshed = await change(resourceOf(pair), async em => {
+    const refreshed = await change(quotaResource(pair), async em => {
       await users.get(em, ids.userId)
       await clients.get(ids.clientId, em)
-      return (await lifecycle.remove(ids, em)) ?? quotaMissing(pair)
+      return (await lifecycle.remove(ids, em)) ?? throwQuotaNotFound(pair)
     })
     refreshed()
-    await control.objects.deliver(objectKeyOf(ids), 'remove')
+    await control.objects.deliver(objectKey(ids), 'remove')
   }
 
   return {
@@ -88,7 +88,7 @@ export function openQuotas(deps: Services) {
     remove,
     onCommitted: openUsageSink(deps),
     lifecycle,
-    ...openReading(deps),
+    ...openQuotaReader(deps),
     ...openDelivery(deps)
   }
 }
@@ -98,7 +98,7 @@ async function find({ user_id: userId, client_id: clientId }: PairParams, deps: 
   await deps.users.get(em, userId)
   const client = await deps.clients.get(clientId, em)
   const found = await em.findOne(Quota, { userId, clientId })
-  return { client, found: found && rolledOver(found, deps.clock.now()) }
+  return { client, found: found && rollOver(found, deps.clock.now()) }
 }
 
 /** Saves what `work` returns, and delivers it to the agent. */
@@ -109,8 +109,8 @@ async function save(
   work: (em: EntityManager) => Promise<Quota>
 ): Promise<QuotaRow> {
   const [clientId, userId] = [pair.client_id, pair.user_id]
-  const key = objectKeyOf({ clientId, userId })
-  const { row, refreshed } = await change(resourceOf(pair), async em => {
+  const key = objectKey({ clientId, userId })
+  const { row, refreshed } = await change(quotaResource(pair), async em => {
     const now = clock.now()
     const given = await work(em)
     const instanceId = control.peers.find(clientId)?.instanceId ?? given.instanceId
@@ -124,10 +124,10 @@ async function save(
     const quota = await notifyLevels(withExhaustion(changed, now), { nowMs: now, filled }, em)
     const stored = await em.findOne(Quota, { clientId, userId })
     await em.upsert(Quota, quota)
-    await noteSpending(stored, quota, { rules, em })
+    await recordExhaustion(stored, quota, { rules, em })
     await control.objects.put(em, key)
     return {
-      row: rowOf(quota, (await clients.get(clientId, em)).name, now),
+      row: toRow(quota, (await clients.get(clientId, em)).name, now),
       refreshed: stored === null ? await rules.refresh({ clientId, owner: userId }, em) : () => {}
     }
   })
@@ -147,7 +147,7 @@ async function requestReport(clientId: string, { stats, log }: Services): Promis
 }
 
 /** The usage of a quota is no part of its version. */
-export const resourceOf = ({ user_id: userId, client_id: clientId }: PairParams): Resource => ({
+export const quotaResource = ({ user_id: userId, client_id: clientId }: PairParams): Resource => ({
   kind: 'quota',
   id: `${userId}/${clientId}`,
   async version(em) {

@@ -2,10 +2,10 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import type { JournalEntry, Rules } from '../rules/exports.ts'
 import type { Quota } from './entities.ts'
-import { bytesUsedOf } from './usage.ts'
+import { netUsage } from './usage.ts'
 
 /** `before` is the quota as it was stored, `after` as it is; null: there is none. */
-export async function noteSpending(
+export async function recordExhaustion(
   before: Quota | null,
   after: Quota | null,
   { rules, em }: { readonly rules: Pick<Rules, 'addJournalEntry'>; readonly em: EntityManager }
@@ -27,6 +27,6 @@ export async function noteSpending(
   if (after && isSpent && (isNewPeriod || !wasSpent))
     await note({
       ...{ from: 'open', to: 'spent', cause: 'used_up' },
-      details: { monthly_bytes: after.monthlyBytes, bytes_used: bytesUsedOf(after) }
+      details: { monthly_bytes: after.monthlyBytes, bytes_used: netUsage(after) }
     })
 }

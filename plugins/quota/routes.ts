@@ -2,8 +2,8 @@ import { Type } from 'typebox'
 import { clientNotFound, notOwner, userNotFound } from '../../kernel/base/errors.ts'
 import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
-import { type Quotas, resourceOf } from './quotas.ts'
 import { quotaNotFound } from './quota-reader.ts'
+import { type Quotas, quotaResource } from './quotas.ts'
 import { unsupported as quotaUnsupported } from './requirement.ts'
 import {
   ChangeBody,
@@ -110,7 +110,7 @@ const status = defineRoute({
     reply: QuotaRow,
     errors: [notOwner, userNotFound, clientNotFound, quotaNotFound]
   }),
-  record: resourceOf,
+  record: quotaResource,
   run: ({ quotas }: Deps, { params, principal }) => quotas.read(params, principal)
 })
 

@@ -5,8 +5,8 @@ import type { Rules } from '../rules/exports.ts'
 import type { AfterCommit, CommittedBytes } from '../stats/exports.ts'
 import { Quota } from './entities.ts'
 import { notifyLevels } from './levels.ts'
-import { noteSpending } from './record-exhaustion.ts'
-import { rolledOver, withCommitted } from './usage.ts'
+import { recordExhaustion } from './record-exhaustion.ts'
+import { rollOver, withCommitted } from './usage.ts'
 
 interface Services extends Pick<Kernel, 'clock' | 'log' | 'filled'> {
   readonly rules: Pick<Rules, 'addJournalEntry'>
@@ -19,18 +19,18 @@ export const openUsageSink =
     const nowMs = clock.now()
     const afterCommit: AfterCommit[] = []
     const spent = Map.groupBy(committed, ({ owner, clientId }) => `${owner} ${clientId}`)
-    for (const quota of await quotasOf(
+    for (const quota of await loadQuotas(
       [...spent.values()].flatMap(([first]) => first ?? []),
       em
     )) {
       const { userId, clientId } = quota
-      const before = rolledOver(quota, nowMs)
+      const before = rollOver(quota, nowMs)
       const counted = withCommitted(before, spent.get(`${userId} ${clientId}`) ?? [], nowMs)
       const after = await notifyLevels(counted, { nowMs, filled }, em)
-      const { periodStart, used, credit, exhaustedAt, levelTold } = after
-      const usage = { periodStart, used, credit, exhaustedAt, levelTold }
+      const { periodStart, used, credit, exhaustedAt, levelNotified } = after
+      const usage = { periodStart, used, credit, exhaustedAt, levelNotified }
       await em.nativeUpdate(Quota, { userId, clientId }, usage)
-      await noteSpending(quota, after, { rules, em })
+      await recordExhaustion(quota, after, { rules, em })
       if (before.exhaustedAt != null || exhaustedAt == null) continue
       const fields = { user: userId, client: clientId }
       afterCommit.push(() => log.info('traffic_quota.exhausted', 'the quota of the month is used up', fields))
@@ -38,7 +38,7 @@ export const openUsageSink =
     return afterCommit
   }
 
-async function quotasOf(committed: readonly CommittedBytes[], em: EntityManager): Promise<Quota[]> {
+async function loadQuotas(committed: readonly CommittedBytes[], em: EntityManager): Promise<Quota[]> {
   const found: Quota[] = []
   for (const some of rowBatches(committed, 2)) {
     const $or = some.map(({ owner: userId, clientId }) => ({ userId, clientId }))

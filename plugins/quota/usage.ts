@@ -1,7 +1,7 @@
 // The usage of a quota at a given time. Pure, so that the API, the ledger and the update for the agent agree.
 import type { CommittedBytes } from '../stats/exports.ts'
 import type { Quota } from './entities.ts'
-import { firstOfMonth, type Period, periodOf } from './period.ts'
+import { firstOfMonth, type Period, periodAt } from './period.ts'
 
 export function newQuota(
   ids: Pick<Quota, 'userId' | 'clientId'>,
@@ -19,34 +19,34 @@ export function newQuota(
     createdAt: nowMs,
     updatedAt: nowMs
   }
-  return { ...ids, ...terms, ...unused(periodOf(begin, secs)) }
+  return { ...ids, ...terms, ...noUsage(periodAt(begin, secs)) }
 }
 
-const unused = ({ start }: Period) => ({
+const noUsage = ({ start }: Period) => ({
   periodStart: start,
   used: 0,
   credit: 0,
   exhaustedAt: null,
-  levelTold: null
+  levelNotified: null
 })
 
-export const bytesUsedOf = ({ used, credit }: Pick<Quota, 'used' | 'credit'>): number => used - credit
+export const netUsage = ({ used, credit }: Pick<Quota, 'used' | 'credit'>): number => used - credit
 
 /** Returns the period at `nowMs`. It never goes back, even if the clock is set back. */
 export const currentPeriod = ({ anchor, periodStart }: Quota, nowMs: number): Period =>
-  periodOf(anchor, Math.max(Math.floor(nowMs / 1000), periodStart))
+  periodAt(anchor, Math.max(Math.floor(nowMs / 1000), periodStart))
 
 /** The quota in its current period. A new period begins without usage and credit. */
-export function rolledOver(quota: Quota, nowMs: number): Quota {
+export function rollOver(quota: Quota, nowMs: number): Quota {
   const period = currentPeriod(quota, nowMs)
   if (period.start === quota.periodStart) return quota
-  return withExhaustion({ ...quota, ...unused(period) }, period.start * 1000)
+  return withExhaustion({ ...quota, ...noUsage(period) }, period.start * 1000)
 }
 
 /** Sets `exhaustedAt` to now if the quota has just become exhausted, and to null if it is not. */
 export const withExhaustion = (quota: Quota, nowMs: number): Quota => ({
   ...quota,
-  exhaustedAt: bytesUsedOf(quota) < quota.monthlyBytes ? null : (quota.exhaustedAt ?? nowMs)
+  exhaustedAt: netUsage(quota) < quota.monthlyBytes ? null : (quota.exhaustedAt ?? nowMs)
 })
 
 /**

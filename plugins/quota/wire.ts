@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { Revision } from '../../kernel/wire/control.ts'
 import { type Capability, Count, defineMessage, defineRequest } from '../../kernel/wire/message.ts'
 
-export { periodOf } from './period.ts' // server and agent each begin the next period by their own clock
+export { periodAt } from './period.ts' // server and agent each begin the next period by their own clock
 
 const proto = new URL('./quota.proto', import.meta.url)
 
@@ -31,7 +31,7 @@ export const TrafficQuotaUpdate = defineRequest({
     anchor: Secs,
     period_end: Secs,
     since: Secs,
-    booked: Count,
+    used: Count,
     credit: Count,
     epoch: Type.String({ maxLength: 32 }),
     seq: Count,
@@ -49,7 +49,7 @@ export const QuotaRequired = defineMessage({
 
 /** State of a quota that the agent saves. */
 export const SavedQuota = defineMessage({
-  name: 'sluice.quota.Kept',
+  name: 'sluice.quota.SavedQuota',
   proto,
   body: Type.Object({
     revision: Revision,

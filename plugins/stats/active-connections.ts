@@ -1,24 +1,43 @@
-// Open connections and flows, as each agent reported them last. Not stored.
+// Open connections and flows from each agent's last report. Kept in memory only.
 
 import type { ActivePort } from '../../agent/wire/journal-report.ts'
 import type { Release } from '../../kernel/base/releases.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Report } from './report-validation.ts'
 
-const awayMs = 30_000
+const offlineMs = 30_000
 
 /** Connections by rule and port. */
 type Ports = Map<string, Map<number, number>>
 
-export type ActiveConnections = ReturnType<typeof openActiveConnections>
+interface RuleConnections {
+  readonly clientId: string
+  readonly ruleId: string
+  readonly connections: number
+}
 
-export function openActiveConnections({ clock, control }: Pick<Kernel, 'clock' | 'control'>) {
+export interface ActiveConnections {
+  /** Takes a part of a report. `active` must have only rules and ports of the client: they bound the memory used. */
+  report(report: Pick<Report, 'clientId' | 'part' | 'last'>, active: readonly ActivePort[]): void
+  joined(clientId: string): void
+  /** A client that reconnects within 30 s keeps its connections. */
+  left(clientId: string): void
+  /** Returns the open connections of a rule by port. Ports without connections may be missing. */
+  ofRule(clientId: string, ruleId: string): ReadonlyMap<number, number>
+  /** Returns the open connections of each rule, of clients at peer servers too. */
+  all(): readonly RuleConnections[]
+  readonly release: Release
+}
+
+export function openActiveConnections({
+  clock,
+  control
+}: Pick<Kernel, 'clock' | 'control'>): ActiveConnections {
   const reported = new Map<string, Ports>() // by client
-  const partial = new Map<string, Ports>() // of reports whose last part is still to come
-  const removals = new Map<string, Release>() // timers of clients that left
+  const partial = new Map<string, Ports>() // by client; from reports that are still incomplete
+  const removals = new Map<string, Release>() // timers of offline clients
   const { elsewhere, changed } = openElsewhere(control, reported)
 
-  /** Only rules and ports of the client may be in `active`: they bound what is kept. */
   function report(
     { clientId, part, last }: Pick<Report, 'clientId' | 'part' | 'last'>,
     active: readonly ActivePort[]
@@ -39,28 +58,25 @@ export function openActiveConnections({ clock, control }: Pick<Kernel, 'clock' |
     removals.delete(clientId)
   }
 
-  /** A client that reconnects within 30 s still has its connections. */
   function left(clientId: string): void {
     partial.delete(clientId)
     cancelRemoval(clientId)
     const peer = control.peers.find(clientId)
     if (peer?.isElsewhere) reported.delete(clientId)
     if (peer) return
-    const cancel = clock.after(awayMs, () => {
+    const cancel = clock.after(offlineMs, () => {
       removals.delete(clientId)
       reported.delete(clientId)
     })
     removals.set(clientId, cancel)
   }
 
-  /** Open connections of a rule by port; ports without any may be left out. */
   const ofRule = (clientId: string, id: string): ReadonlyMap<number, number> =>
     (reported.get(clientId) ?? elsewhere.get(clientId))?.get(id) ?? new Map()
 
-  /** Open connections of each rule. */
-  const all = (): readonly { clientId: string; ruleId: string; connections: number }[] =>
+  const all = (): readonly RuleConnections[] =>
     [...new Map([...elsewhere, ...reported])].flatMap(([clientId, rules]) =>
-      [...rules].map(([ruleId, ports]) => ({ clientId, ruleId, connections: sumOf(ports) }))
+      [...rules].map(([ruleId, ports]) => ({ clientId, ruleId, connections: sumConnections(ports) }))
     )
 
   const release: Release = () => {
@@ -70,7 +86,7 @@ export function openActiveConnections({ clock, control }: Pick<Kernel, 'clock' |
   return { report, joined: cancelRemoval, left, ofRule, all, release }
 }
 
-/** Connections of clients at other servers, and what is to be called when those of one here have changed. */
+/** Mirrors connections between peer servers. Call `changed` when those of a local client have changed. */
 function openElsewhere({ servers }: Kernel['control'], reported: ReadonlyMap<string, Ports>) {
   const elsewhere = new Map<string, Ports>() // by client
   const changed = servers.mirror<[string, [number, number][]][]>({
@@ -84,5 +100,5 @@ function openElsewhere({ servers }: Kernel['control'], reported: ReadonlyMap<str
   return { elsewhere, changed }
 }
 
-export const sumOf = (ports: ReadonlyMap<number, number>): number =>
+export const sumConnections = (ports: ReadonlyMap<number, number>): number =>
   [...ports.values()].reduce((sum, connections) => sum + connections, 0)

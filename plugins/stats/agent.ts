@@ -15,9 +15,9 @@ import { respond } from '../../kernel/wire/message.ts'
 
 type Journal = AgentCall['journal']
 
-const everyMs = 5_000
+const reportMs = 5_000
 
-/** The reporter of the current stream, by the agent's journal: a process may hold several agents. */
+/** The reporter of the current stream, keyed by journal because a process may run several agents. */
 const reporters = new WeakMap<Journal, () => Promise<void>>()
 
 export default {
@@ -44,12 +44,12 @@ export default {
         if (!stream.signal.aborted)
           log.warn(
             'stats.report_failed',
-            `a report was not accepted, the next one includes its counts: ${String(error)}`
+            `the server did not accept a report; the next report includes its counts: ${String(error)}`
           )
       })
       isReporting = false
     }
-    const release = clock.every(everyMs, () => void reportIfIdle())
+    const release = clock.every(reportMs, () => void reportIfIdle())
     stream.signal.addEventListener('abort', release, { once: true })
     void reportIfIdle()
   },
@@ -58,7 +58,7 @@ export default {
   }
 } satisfies AgentPlugin
 
-/** Sends reports one after the other. The first on a stream is sent even if empty: it lists active connections. */
+/** Sends reports one at a time. The first report on a stream is sent even if empty: it lists active connections. */
 function openReporter(
   stream: ControlStream,
   journal: Journal,
@@ -71,7 +71,7 @@ function openReporter(
     const active = journal.activePorts()
     const nowActive = JSON.stringify(active)
     let count = 0
-    for (const body of partsOf(journal, active)) {
+    for (const body of toParts(journal, active)) {
       if (count === 0 && body.rows.length === 0 && nowActive === lastActive) return
       const askedMs = clock.monotonic()
       const { epoch, seq, server_time_ms } = await stream.request(StatsReport, { ...body, part: count++ })
@@ -87,8 +87,8 @@ function openReporter(
   }
 }
 
-/** Yields older epochs first; active connections come with the last batch, in parts of their own if they are many. */
-function* partsOf(journal: Journal, active: readonly ActivePort[]): Iterable<Omit<StatsReport, 'part'>> {
+/** Yields older epochs first. Active connections come with the last batch, in further parts if they do not fit. */
+function* toParts(journal: Journal, active: readonly ActivePort[]): Iterable<Omit<StatsReport, 'part'>> {
   for (const { epoch, seq, gap, rows, isLast } of journal.pending(maxRows)) {
     const head = { epoch, seq, ...(gap && { gap: { from_ms: gap.fromMs, to_ms: gap.toMs } }) }
     const parts = isLast ? Math.max(1, Math.ceil(active.length / maxLive)) : 1

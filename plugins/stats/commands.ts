@@ -14,12 +14,12 @@ const stats = defineCommand({
     rule: RuleArg,
     by: Type.Optional(
       Type.Union([Type.Literal('port'), Type.Literal('target'), Type.Literal('client')], {
-        description: 'Show a row for each port, target or client instead.'
+        description: 'Show one row per port, target or client instead.'
       })
     ),
     watch: Type.Optional(
       Type.Boolean({
-        description: 'Then print every 5 s what has passed: bit/s each way, open and new connections.'
+        description: 'Then print rates every 5 s: bit/s in and out, open and new connections.'
       })
     )
   }),
@@ -31,7 +31,7 @@ const stats = defineCommand({
       ...(await api.call('GET /v1/rules/{rule_id}/stats', parts)),
       at: performance.now()
     })
-    const show = ({ at, ...stats }: Look) => {
+    const show = ({ at, ...stats }: Reading) => {
       if (by === 'port') print.data(stats.per_port ?? [])
       else if (by === 'target') print.data(stats.per_target ?? [])
       else if (by === 'client') print.data(stats.per_client ?? [], clientColumns)
@@ -42,25 +42,28 @@ const stats = defineCommand({
     while (watch && (await waited(everyMs, signal))) {
       const now = await read()
       if (by) show(now)
-      else print.done(...passed(before, now))
+      else print.done(...toRates(before, now))
       before = now
     }
   }
 })
 
-interface Look extends RuleStats {
+interface Reading extends RuleStats {
   readonly at: number // ms
 }
 
-/** Returns what has passed since the look before, as a line and as an object. */
-export function passed({ at: since, ...before }: Look, { at, ...now }: Look): [text: string, result: object] {
+/** Returns the rates between two readings, as a line and as an object. */
+export function toRates(
+  { at: since, ...before }: Reading,
+  { at, ...now }: Reading
+): [text: string, result: object] {
   const perSec = (count: number): number => Math.max(0, Math.round((count * 1000) / (at - since)))
   const bps_in = perSec(8 * (now.bytes_in - before.bytes_in))
   const bps_out = perSec(8 * (now.bytes_out - before.bytes_out))
-  const more = now.connections_total - before.connections_total
+  const added = now.connections_total - before.connections_total
   const open = now.active_connections + now.active_flows
-  const text = `in ${bitRate(bps_in)}  out ${bitRate(bps_out)}  open ${open}  new ${more}`
-  return [text, { ...now, bps_in, bps_out, new_connections: more }]
+  const text = `in ${bitRate(bps_in)}  out ${bitRate(bps_out)}  open ${open}  new ${added}`
+  return [text, { ...now, bps_in, bps_out, new_connections: added }]
 }
 
 const bitRate = (bps: number): string => `${formatSize(bps).replace('B', 'bit')}/s`.padEnd(12)
@@ -74,13 +77,13 @@ const clientColumns = [
   'connections_total'
 ]
 
-/** Resolves to false if the signal came first. */
+/** Resolves to false if the signal aborts the wait. */
 const waited = (ms: number, signal: AbortSignal): Promise<boolean> =>
   setTimeout(ms, true, { signal }).catch(() => false)
 
 const summary = defineCommand({
   name: 'stats summary',
-  summary: 'Show how many clients and rules there are, and what they forward.',
+  summary: 'Show the number of clients and rules, and their traffic.',
   run: async ({ api, print }) => print.data(await api.call('GET /v1/stats/summary'))
 })
 

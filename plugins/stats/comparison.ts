@@ -1,16 +1,16 @@
-// Reports hold absolute totals. These functions find what a report adds to what is committed.
+// Reports hold absolute totals. These functions compute the increase over the committed totals.
 import { type Counts, isLower, isSame, minus, noCounts, plus } from '../../agent/wire/counters.ts'
 import type { JournalRow } from '../../agent/wire/journal-report.ts'
 import type { CommittedBytes } from './exports.ts'
 import { type OwnedRow, rowKey } from './tables.ts'
 
-interface Comparison {
+export interface Comparison {
   readonly grown: readonly OwnedRow[] // as reported
-  readonly added: readonly OwnedRow[] // the same rows, with the increase of their counts
-  readonly lower: readonly OwnedRow[] // less than was committed: refused
+  readonly added: readonly OwnedRow[] // the same rows, with only the increase
+  readonly lower: readonly OwnedRow[] // below the committed counts: refused
 }
 
-/** Compares reported rows, whose keys all differ, with the committed counts. */
+/** Compares reported rows with the committed counts. No two rows may have the same key. */
 export function compare(rows: readonly OwnedRow[], committed: ReadonlyMap<string, Counts>): Comparison {
   const before = (row: OwnedRow): Counts => committed.get(rowKey(row)) ?? noCounts
   const { lower = [], grown = [] } = Object.groupBy(rows, row => {
@@ -20,18 +20,18 @@ export function compare(rows: readonly OwnedRow[], committed: ReadonlyMap<string
   return { grown, lower, added: grown.map(row => ({ ...row, ...minus(row, before(row)) })) }
 }
 
-/** Minutes and hours are spans. They never count the same bytes: a total is the sum of both. */
+/** Minutes and hours are spans. They never count the same byte, so a total is the sum of both. */
 const isSpan = (kind: string): kind is CommittedBytes['span'] => kind === 'minute' || kind === 'hour'
 
-/** The last minute in which something was delivered; null if there is none. */
+/** Returns the start of the latest minute in the rows, or null if they have none. */
 export const latestMinute = (rows: readonly JournalRow[]): number | null =>
   rows
     .filter(({ kind }) => kind === 'minute')
     .map(({ key }) => Number(key))
     .sort((a, b) => b - a)[0] ?? null
 
-/** Returns one row for each key: the spans of a rule add up in its row of the kind 'rule'. */
-export function totalsOf(added: readonly OwnedRow[]): OwnedRow[] {
+/** Returns one row per key. Adds the spans of a rule to its row of kind 'rule'. */
+export function sumByRule(added: readonly OwnedRow[]): OwnedRow[] {
   const totals = new Map<string, OwnedRow>()
   for (const row of added) {
     const total = isSpan(row.kind) ? { ...row, kind: 'rule', key: '' } : row

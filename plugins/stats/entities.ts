@@ -2,11 +2,11 @@ import { defineEntity, type InferEntity, p } from '@mikro-orm/core'
 import { type Counter, eachCounter } from '../../agent/wire/counters.ts'
 
 const count = () => p.bigint('number')
-const addedLater: readonly Counter[] = ['datagramsIn', 'datagramsOut', 'overflows'] // by migration 0002
+const withDefault: readonly Counter[] = ['datagramsIn', 'datagramsOut', 'overflows']
 const counts = () =>
-  eachCounter(counter => (addedLater.includes(counter) ? count().defaultRaw('0') : count()))
+  eachCounter(counter => (withDefault.includes(counter) ? count().defaultRaw('0') : count()))
 
-/** A row of an agent's journal as last reported: totals within its epoch. Minutes and hours are kept for two days. */
+/** The last reported state of an agent's journal row: totals within its epoch. Minutes and hours are pruned after two days. */
 export const StatsRow = defineEntity({
   name: 'StatsRow',
   tableName: 'stats_row',
@@ -21,7 +21,7 @@ export const StatsRow = defineEntity({
   }
 })
 
-/** Committed counts over all epochs; minutes and hours are added to the kind 'rule'. */
+/** Committed counts over all epochs. Minutes and hours are added to kind 'rule'. */
 export const StatsTotal = defineEntity({
   name: 'StatsTotal',
   tableName: 'stats_total',
@@ -37,7 +37,7 @@ export const StatsTotal = defineEntity({
 })
 export type StatsTotal = InferEntity<typeof StatsTotal>
 
-/** How far an epoch is committed. */
+/** The committed position of an epoch. */
 export const StatsEpoch = defineEntity({
   name: 'StatsEpoch',
   tableName: 'stats_epoch',
@@ -45,21 +45,21 @@ export const StatsEpoch = defineEntity({
     clientId: p.string().length(26).primary(),
     epoch: p.string().length(32).primary(),
     seq: p.bigint('number'),
-    minute: p.bigint('number').defaultRaw('0'), // the last committed one, Unix seconds: earlier ones are complete
-    whole: p.bigint('number').defaultRaw('0'), // seq of the last complete report
-    bookedAt: p.bigint('number') // ms, of the last report with a higher seq
+    minute: p.bigint('number').defaultRaw('0'), // Unix seconds; the latest committed minute: earlier ones are complete
+    completeSeq: p.bigint('number').defaultRaw('0'), // seq of the last complete report
+    committedAt: p.bigint('number') // ms; when seq last increased
   }
 })
 export type StatsEpoch = InferEntity<typeof StatsEpoch>
 
-/** Client and owner of a deleted rule: see rule-owners.ts. */
+/** The client and owner of a deleted rule: see rule-owners.ts. */
 export const StatsRemovedRule = defineEntity({
   name: 'StatsRemovedRule',
-  tableName: 'stats_holder',
+  tableName: 'stats_removed_rule',
   properties: {
     ruleId: p.string().length(26).primary(),
-    clientId: p.string().length(26).index('stats_holder_client_id_index'),
+    clientId: p.string().length(26).index('stats_removed_rule_client_id_index'),
     owner: p.string().length(32),
-    isLast: p.boolean() // the agent dropped it, and its next complete report is the last to include it
+    isLast: p.boolean() // the agent has removed the rule; its next complete report is the last one with this rule
   }
 })

@@ -5,27 +5,27 @@ import type { Principal } from '../../kernel/http/principal.ts'
 import { defineSlot } from '../../kernel/slot.ts'
 import type { RuleStats, Summary } from './schema.ts'
 
-/** Delivered payload bytes of a rule, committed for the first time. */
+/** Newly committed payload bytes of a rule. */
 export interface CommittedBytes {
   readonly clientId: string
   readonly owner: string
   readonly ruleId: string
-  /** Start of the span in which they were delivered: Unix seconds of the server's clock. */
+  /** Start of the span of delivery, in Unix seconds of the server's clock. */
   readonly startSecs: number
   readonly span: 'minute' | 'hour'
   readonly bytesIn: number
   readonly bytesOut: number
 }
 
-/** Called when the transaction has been committed. */
+/** Called after the commit of the transaction. */
 export type AfterCommit = () => void
 
 type OnCommitted = (bytes: readonly CommittedBytes[], em: EntityManager) => Promise<readonly AfterCommit[]>
 
-/** Called in the ledger's transaction with the bytes that it commits, each exactly once. */
+/** Called in the ledger's transaction. Gets each committed byte exactly once. */
 export const committedSlot = defineSlot<OnCommitted>('stats.committed')
 
-/** How far the journal of a client is committed: its epoch, and the seq within it. */
+/** A committed position in a client's journal. */
 export interface JournalPosition {
   readonly epoch: string
   readonly seq: number
@@ -35,20 +35,20 @@ export type { RuleStats, Summary }
 
 /** The service `stats`. */
 export interface Stats {
-  /** Returns what a rule has forwarded so far. Throws `rule_not_found`, and `not_owner` where the caller may not read it. */
+  /** Returns the traffic of a rule so far. Throws `rule_not_found`, or `not_owner` if the principal may not read it. */
   ofRule(
     ruleId: string,
-    more: { readonly per_port?: boolean; readonly per_target?: boolean; readonly per_client?: boolean },
+    flags: { readonly per_port?: boolean; readonly per_target?: boolean; readonly per_client?: boolean },
     principal: Principal
   ): Promise<RuleStats>
-  /** Returns counts and sums of everything that the caller may see. */
+  /** Returns counts and sums over everything that the principal may see. */
   summary(principal: Principal): Promise<Summary>
-  /** Resolves when the report is committed. Rejects with Refused if the store failed. */
+  /** Resolves after the report is committed. Rejects with Refused if the store fails. */
   ingest(report: StatsReport & Session): Promise<void>
-  /** Commits what `ingest` has gathered, without waiting for more. */
+  /** Commits all reports that `ingest` has queued, without waiting for more. */
   flush(): Promise<void>
-  /** Asks the client, if connected, to report now; waits until that is committed. Rejects with Refused. */
+  /** Asks a connected client to report now and waits for the commit. Rejects with Refused. */
   requestReport(clientId: string, options?: { readonly deadlineMs?: number }): Promise<void>
-  /** The last committed report of a client; null before the first. */
+  /** Returns the position of the client's last committed report, or null before the first. */
   lastCommitted(clientId: string, em: EntityManager): Promise<JournalPosition | null>
 }

@@ -1,4 +1,4 @@
-// The record of reported totals. A report commits its difference to the one before, so a retransmission adds nothing.
+// The ledger of reported totals. It commits only the increase over the last report, so a retransmission adds nothing.
 import type { EntityManager } from '@mikro-orm/sql'
 import { epochsSent, type JournalRow } from '../../agent/wire/journal-report.ts'
 import { timestamp } from '../../kernel/base/clock.ts'
@@ -6,42 +6,48 @@ import type { Log } from '../../kernel/base/log.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { openLinePerMinute, openRefusedRows } from '../rules/exports.ts'
 import type { ActiveConnections } from './active-connections.ts'
-import { committedBytes, latestMinute, totalsOf } from './comparison.ts'
+import { committedBytes, latestMinute, sumByRule } from './comparison.ts'
 import { StatsEpoch } from './entities.ts'
 import { type AfterCommit, type CommittedBytes, committedSlot, type JournalPosition } from './exports.ts'
 import type { Report } from './report-validation.ts'
 import { openReview, type ReviewedReport } from './review.ts'
-import { foldReasons } from './row-limit.ts'
+import { foldReasons, type RowLimit } from './row-limit.ts'
 import type { ReportedRule, RuleOwners } from './rule-owners.ts'
-import { addTotals, advanceEpochs, putRows, trimEpochs } from './tables.ts'
+import { addTotals, advanceEpochs, type EpochOutcome, putRows, trimEpochs } from './tables.ts'
 
 interface CommittedReport {
   readonly clientId: string
   readonly bytes: readonly CommittedBytes[]
-  readonly isCompleted: boolean // the agent has nothing more to report
+  readonly isCompleted: boolean // this was the last part of a report
   readonly afterCommit: readonly AfterCommit[]
 }
 
-export type Ledger = ReturnType<typeof openLedger>
+export interface Ledger {
+  /** Commits reports in one transaction. Calls the fillers of `stats.committed`. */
+  commit(reports: readonly Report[], em: EntityManager): Promise<AfterCommit[]>
+  /** Returns the committed seq of each of the client's latest epochs. */
+  committedSeqs(clientId: string, em: EntityManager): Promise<Record<string, number>>
+  /** Returns the position of the client's last committed report, or null before the first. */
+  lastCommitted(clientId: string, em: EntityManager): Promise<JournalPosition | null>
+  readonly rowLimit: RowLimit
+}
 
-/** Each period is worth a line, and a host that does not stop cleanly more often than this has one problem. */
-const gapLines = 20
+const maxGapLines = 20 // per client and minute
 
 interface Services extends Pick<Kernel, 'clock' | 'log' | 'filled'> {
-  readonly owners: Pick<RuleOwners, 'of' | 'reported'>
+  readonly owners: Pick<RuleOwners, 'load' | 'reported'>
   readonly activeConnections: Pick<ActiveConnections, 'report'>
 }
 
-export function openLedger({ clock, log, filled, owners, activeConnections }: Services) {
+export function openLedger({ clock, log, filled, owners, activeConnections }: Services): Ledger {
   const { review, rowLimit } = openReview({ clock })
-  const told = openNotices({ clock, log, activeConnections })
+  const afterCommitOf = openAfterCommit({ clock, log, activeConnections })
 
-  /** Commits reports in one transaction. Calls the fillers of `stats.committed`. */
   async function commit(reports: readonly Report[], em: EntityManager): Promise<AfterCommit[]> {
     const ids = reports.flatMap(({ rows, live }) => [...rows, ...live].map(({ rule_id }) => rule_id))
-    const rules = await owners.of([...new Set(ids)], em)
+    const rules = await owners.load([...new Set(ids)], em)
     const committed: CommittedReport[] = []
-    for (const wave of wavesOf(reports)) committed.push(...(await commitWave(wave, rules, em)))
+    for (const wave of splitIntoWaves(reports)) committed.push(...(await commitWave(wave, rules, em)))
     const completed = committed.filter(({ isCompleted }) => isCompleted).map(({ clientId }) => clientId)
     await owners.reported([...new Set(completed)], em)
     const bytes = committed.flatMap(report => report.bytes)
@@ -52,7 +58,7 @@ export function openLedger({ clock, log, filled, owners, activeConnections }: Se
     return afterCommit
   }
 
-  /** Commits reports of different clients. */
+  /** Commits at most one report per client. */
   async function commitWave(
     wave: readonly Report[],
     rules: ReadonlyMap<string, ReportedRule>,
@@ -65,40 +71,49 @@ export function openLedger({ clock, log, filled, owners, activeConnections }: Se
       const { isNew = false, isCompleted = false } = advanced[at] ?? {}
       const { clientId } = one.of
       const bytes = committedBytes(clientId, one.added)
-      return { clientId, bytes, isCompleted, afterCommit: told(one, isNew) }
+      return { clientId, bytes, isCompleted, afterCommit: afterCommitOf(one, isNew) }
     })
   }
 
   return { commit, committedSeqs, lastCommitted, rowLimit }
 }
 
-/** Returns what has become of the epoch of each report. */
-async function write(reviewed: readonly ReviewedReport[], now: number, em: EntityManager) {
+/** Returns the progress of each report's epoch. */
+async function write(
+  reviewed: readonly ReviewedReport[],
+  now: number,
+  em: EntityManager
+): Promise<EpochOutcome[]> {
   const grown = reviewed.map(({ of, grown: rows }) => ({ of, rows }))
   await putRows(grown, em)
   const added = await foldReasons(
     reviewed.map(one => one.added),
     em
   )
-  const totals = reviewed.map(({ of }, at) => ({ of, rows: totalsOf(added[at] ?? []) }))
+  const totals = reviewed.map(({ of }, at) => ({ of, rows: sumByRule(added[at] ?? []) }))
   await addTotals(totals, now, em)
   const progress = reviewed.map(({ of: { clientId, epoch, seq, last }, grown, committedAt }) => ({
-    ...{ clientId, epoch, seq, minute: latestMinute(grown), isComplete: last, committedAt }
+    clientId,
+    epoch,
+    seq,
+    minute: latestMinute(grown),
+    isComplete: last,
+    committedAt
   }))
   const advanced = await advanceEpochs(progress, em)
   for (const [at, { of }] of reviewed.entries()) if (advanced[at]?.isNew) await trimEpochs(of.clientId, em)
   return advanced
 }
 
-/** What is told of a report that is committed: its connections, and what is wrong with it. */
-function openNotices({
+/** Returns actions for after the commit: publish active connections and log problems of the report. */
+function openAfterCommit({
   clock,
   log,
   activeConnections
 }: Pick<Services, 'clock' | 'log' | 'activeConnections'>) {
   const logRefused = openRefusedRows({ clock, log })
   const perMinute = openLinePerMinute(clock)
-  const gapsPerMinute = openLinePerMinute(clock, gapLines)
+  const gapsPerMinute = openLinePerMinute(clock, maxGapLines)
 
   return ({ of, active, refused, lower }: ReviewedReport, isNew: boolean): AfterCommit[] => [
     () => activeConnections.report(of, active),
@@ -115,8 +130,8 @@ function openNotices({
   ]
 }
 
-/** Lists in which each client has one report: the next one of a client builds on the one before. */
-function* wavesOf(reports: readonly Report[]): Iterable<readonly Report[]> {
+/** Splits reports into waves with one report per client, because a client's reports build on each other. */
+function* splitIntoWaves(reports: readonly Report[]): Iterable<readonly Report[]> {
   for (let left = reports; left.length > 0; ) {
     const clients = new Set<string>()
     const { first = [], later = [] } = Object.groupBy(left, ({ clientId }) => {
@@ -130,9 +145,8 @@ function* wavesOf(reports: readonly Report[]): Iterable<readonly Report[]> {
 }
 
 const latestEpochs = (clientId: string, limit: number, em: EntityManager): Promise<StatsEpoch[]> =>
-  em.find(StatsEpoch, { clientId }, { orderBy: { bookedAt: 'desc' }, limit })
+  em.find(StatsEpoch, { clientId }, { orderBy: { committedAt: 'desc' }, limit })
 
-/** The committed seq of each of the client's latest epochs. */
 async function committedSeqs(clientId: string, em: EntityManager): Promise<Record<string, number>> {
   const epochs = await latestEpochs(clientId, epochsSent, em)
   return Object.fromEntries(epochs.map(({ epoch, seq }) => [epoch, seq]))
@@ -143,27 +157,32 @@ async function lastCommitted(clientId: string, em: EntityManager): Promise<Journ
   return found ? { epoch: found.epoch, seq: found.seq } : null
 }
 
-interface LineOfMinute {
+interface LimitedLog {
   readonly log: Log
   readonly suppressed: number
 }
 
-function logGap({ clientId, epoch, gap }: Report, { log, suppressed }: LineOfMinute): void {
+function logGap({ clientId, epoch, gap }: Report, { log, suppressed }: LimitedLog): void {
   if (!gap) return
-  const [from, to] = [timestamp(gap.from_ms), timestamp(gap.to_ms)]
-  const fields = { client_id: clientId, epoch, from, to, suppressed }
-  log.warn('accounting.gap', 'the agent did not stop cleanly: counts may be missing', fields)
+  const fields = {
+    client_id: clientId,
+    epoch,
+    from: timestamp(gap.from_ms),
+    to: timestamp(gap.to_ms),
+    suppressed
+  }
+  log.warn('accounting.gap', 'the agent did not stop cleanly; counts may be missing', fields)
 }
 
 function logLower(
   { clientId, epoch }: Report,
   { ruleId: rule, kind, key }: JournalRow,
-  { log, suppressed }: LineOfMinute
+  { log, suppressed }: LimitedLog
 ): void {
   const fields = { client_id: clientId, epoch, rule, kind, key, suppressed }
   log.warn(
     'accounting.lower_value',
-    'a report has less than was committed; the committed value stays',
+    'a report is below the committed value; the committed value stays',
     fields
   )
 }

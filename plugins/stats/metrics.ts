@@ -1,4 +1,4 @@
-// Metrics of all rules. Read in pages, so that other requests are answered in between.
+// Metrics of all rules. Reads rules in pages, so that other requests are served in between.
 import { setImmediate } from 'node:timers/promises'
 import type { EntityManager } from '@mikro-orm/sql'
 import { type Counter, counters, selectedCounts, valuesOf } from '../../agent/wire/counters.ts'
@@ -7,28 +7,28 @@ import { Client } from '../../kernel/identity/entities.ts'
 import type { Metric, MetricSample, Metrics } from '../../kernel/metrics.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Rules } from '../rules/exports.ts'
-import { type ActiveConnections, sumOf } from './active-connections.ts'
+import { type ActiveConnections, sumConnections } from './active-connections.ts'
 
 interface Services extends Pick<Kernel, 'store'> {
   readonly rules: Pick<Rules, 'page'>
   readonly activeConnections: Pick<ActiveConnections, 'ofRule'>
 }
 
-/** What is told of a rule, beside its counts. */
+/** The labels of a rule. */
 interface RuleLabels {
-  readonly values: readonly string[] // client, owner, rule: of several clients one of each
-  readonly text: string // of these, flat: each of a dozen lines copies it; ids need no escapes
+  readonly values: readonly string[] // client, owner, rule
+  readonly text: string // the rendered `values`, which a dozen lines copy; ids need no escapes
   readonly protocol: string
   readonly port: string // '443', '8000-8010'
   readonly clientName: string
   readonly state: string
 }
 
-/** Rules with their counts in columns: 100,000 rules are some 30 MB. */
+/** Rules with their counts in columns. 100,000 rules take about 30 MB. */
 interface RulePage {
   readonly rules: readonly RuleLabels[]
-  readonly counts: Float64Array // of each rule all counters
-  readonly active: Float64Array // connections and flows of each
+  readonly counts: Float64Array // all counters of the first rule, then of the second, ...
+  readonly active: Float64Array // connections and flows of each rule
   readonly rejected: readonly Rejected[]
 }
 
@@ -42,50 +42,52 @@ const rulesPerPage = 500
 const labels = ['client', 'owner', 'rule']
 
 export function openMetrics({ store, rules, activeConnections }: Services): Metrics {
-  /** The next page of rules after the id `last`, with their totals, as of one transaction. */
+  /** Reads the page of rules after the id `last`, with their totals, in one transaction. */
   async function pageAfter(
     last: string,
-    { shared, names }: Known
+    { intern, names }: ScrapeCache
   ): Promise<RulePage & { readonly last: string }> {
     return store.read(async em => {
       const found = await rules.page(last, rulesPerPage, em)
       const ids = found.map(({ id }) => id)
       await addNames(names, new Set(found.map(({ clientId }) => clientId)), em)
       const page = {
-        rules: found.map(rule => labelsOf(rule, names.get(rule.clientId) ?? '', shared)),
+        rules: found.map(rule => toLabels(rule, names.get(rule.clientId) ?? '', intern)),
         counts: new Float64Array(found.length * counters.length),
-        active: Float64Array.from(found, ({ clientId, id }) => sumOf(activeConnections.ofRule(clientId, id))),
+        active: Float64Array.from(found, ({ clientId, id }) =>
+          sumConnections(activeConnections.ofRule(clientId, id))
+        ),
         rejected: [] as Rejected[],
         last: ids.at(-1) ?? ''
       }
-      const places = new Map(ids.map((id, at) => [id, at]))
-      for (const total of await totalsOf({ after: last, upTo: page.last }, em)) {
-        const at = places.get(total.ruleId) ?? -1 // of a rule that is deleted, for example
+      const indexes = new Map(ids.map((id, at) => [id, at]))
+      for (const total of await loadTotals({ after: last, upTo: page.last }, em)) {
+        const at = indexes.get(total.ruleId) ?? -1 // -1: a deleted rule, for example
         const rule = page.rules[at]
         if (!rule) continue
         if (total.kind === 'rule') page.counts.set(valuesOf(total), at * counters.length)
-        else page.rejected.push({ rule, reason: shared(total.key), count: total.rejected })
+        else page.rejected.push({ rule, reason: intern(total.key), count: total.rejected })
       }
       return page
     })
   }
 
   return async () => {
-    const known = { shared: openShared(), names: new Map<string, string>() }
+    const cache = { intern: openIntern(), names: new Map<string, string>() }
     const pages: RulePage[] = []
     for (let last = ''; ; await setImmediate()) {
-      const page = await pageAfter(last, known)
+      const page = await pageAfter(last, cache)
       pages.push(page)
-      if (page.rules.length < rulesPerPage) return metricsOf(pages)
+      if (page.rules.length < rulesPerPage) return toMetrics(pages)
       last = page.last
     }
   }
 }
 
-/** Returns an equal string that others have, too: few owners and clients have many rules. */
-type Shared = (text: string) => string
+/** Interns a string: a few owners and clients have many rules. */
+type Intern = (text: string) => string
 
-function openShared(): Shared {
+function openIntern(): Intern {
   const known = new Map<string, string>()
   return text => {
     const found = known.get(text)
@@ -94,14 +96,14 @@ function openShared(): Shared {
   }
 }
 
-/** What one scrape has read: its pages have many rules of the same clients. */
-interface Known {
-  readonly shared: Shared
-  readonly names: Map<string, string> // of clients
+/** Data that the pages of one scrape share. */
+interface ScrapeCache {
+  readonly intern: Intern
+  readonly names: Map<string, string> // by client id
 }
 
 async function addNames(
-  names: Known['names'],
+  names: ScrapeCache['names'],
   clients: ReadonlySet<string>,
   em: EntityManager
 ): Promise<void> {
@@ -113,23 +115,23 @@ async function addNames(
 
 type Row = Awaited<ReturnType<Rules['page']>>[number]
 
-function labelsOf(
+function toLabels(
   { shownId, clientId, owner, protocol, listenFrom, listenTo, state }: Row,
   clientName: string,
-  shared: Shared
+  intern: Intern
 ): RuleLabels {
   return {
-    values: [shared(clientId), shared(owner), shownId],
+    values: [intern(clientId), intern(owner), shownId],
     text: ['client="', clientId, '",owner="', owner, '",rule="', shownId, '"'].join(''),
-    protocol: shared(protocol),
-    port: shared(listenFrom === listenTo ? String(listenFrom) : `${listenFrom}-${listenTo}`),
+    protocol: intern(protocol),
+    port: intern(listenFrom === listenTo ? String(listenFrom) : `${listenFrom}-${listenTo}`),
     clientName,
-    state: shared(state)
+    state: intern(state)
   }
 }
 
-/** Reads a range, which takes half the time that looking up its rules does. */
-function totalsOf(
+/** Reads a range of ids, which takes half the time of a lookup by id. */
+function loadTotals(
   { after, upTo }: { readonly after: string; readonly upTo: string },
   em: EntityManager
 ): Promise<JournalRow[]> {
@@ -140,7 +142,7 @@ function totalsOf(
   )
 }
 
-function metricsOf(pages: readonly RulePage[]): readonly Metric[] {
+function toMetrics(pages: readonly RulePage[]): readonly Metric[] {
   const all = openFamilies(pages, () => true)
   const tcp = openFamilies(pages, ({ protocol }) => protocol === 'tcp')
   const udp = openFamilies(pages, ({ protocol }) => protocol === 'udp')
@@ -148,7 +150,7 @@ function metricsOf(pages: readonly RulePage[]): readonly Metric[] {
     {
       name: 'svc_rule_info',
       type: 'gauge',
-      help: 'Always 1; carries what people call the rule: the name of its client, protocol and port.',
+      help: 'Always 1; carries the client name, protocol and port of the rule.',
       labels: [...labels, 'client_name', 'protocol', 'port'],
       samples: all.samples(({ values, clientName, protocol, port }) => ({
         labelValues: [...values, clientName, protocol, port],
@@ -160,7 +162,7 @@ function metricsOf(pages: readonly RulePage[]): readonly Metric[] {
       type: 'gauge',
       help: 'Always 1; carries the state of the rule.',
       labels: [...labels, 'state'],
-      samples: all.samples(rule => new SampleWith(rule, 'state', rule.state, 1))
+      samples: all.samples(rule => new RuleSample(rule, 'state', rule.state, 1))
     },
     all.inAndOut('svc_rule_bytes_total', 'Payload bytes delivered.', ['bytesIn', 'bytesOut']),
     all.counter('svc_rule_connections_total', 'Connections and flows.', 'connections'),
@@ -186,8 +188,8 @@ function metricsOf(pages: readonly RulePage[]): readonly Metric[] {
   ]
 }
 
-/** A sample of a rule with one more label, whose value needs no escapes. A scrape reads the text alone. */
-class SampleWith implements MetricSample {
+/** A sample with one more label. The label value must need no escapes. A scrape reads only `text`. */
+class RuleSample implements MetricSample {
   readonly text: string
   readonly value: number
   readonly #values: readonly string[]
@@ -205,10 +207,10 @@ class SampleWith implements MetricSample {
   }
 }
 
-/** Makes a sample of the rule at a place of its page. */
+/** Makes a sample of the rule at index `at` of its page. */
 type MakeSample = (rule: RuleLabels, at: number, page: RulePage) => MetricSample
 
-/** Families of those rules that are chosen. Their samples are made while they are read, and can be read again. */
+/** Metric families of the chosen rules. Samples are made while they are read and can be read again. */
 function openFamilies(pages: readonly RulePage[], isChosen: (rule: RuleLabels) => boolean) {
   const samples = (...makers: readonly MakeSample[]): Iterable<MetricSample> => ({
     *[Symbol.iterator]() {
@@ -218,8 +220,8 @@ function openFamilies(pages: readonly RulePage[], isChosen: (rule: RuleLabels) =
     }
   })
   const countOf = (counter: Counter): ((at: number, page: RulePage) => number) => {
-    const place = counters.indexOf(counter)
-    return (at, { counts }) => counts[at * counters.length + place] ?? 0
+    const index = counters.indexOf(counter)
+    return (at, { counts }) => counts[at * counters.length + index] ?? 0
   }
 
   return {
@@ -227,7 +229,8 @@ function openFamilies(pages: readonly RulePage[], isChosen: (rule: RuleLabels) =
     counter(name: string, help: string, counter: Counter): Metric {
       const count = countOf(counter)
       const make: MakeSample = ({ values: labelValues, text }, at, page) => ({
-        ...{ labelValues, text },
+        labelValues,
+        text,
         value: count(at, page)
       })
       return { name, type: 'counter', help, labels, samples: samples(make) }
@@ -238,20 +241,22 @@ function openFamilies(pages: readonly RulePage[], isChosen: (rule: RuleLabels) =
       help,
       labels,
       samples: samples(({ values: labelValues, text }, at, { active }) => ({
-        ...{ labelValues, text },
+        labelValues,
+        text,
         value: active[at] ?? 0
       }))
     }),
-    inAndOut(name: string, help: string, [into, out]: readonly [Counter, Counter]): Metric {
-      const [countIn, countOut] = [countOf(into), countOf(out)]
+    inAndOut(name: string, help: string, [bytesIn, bytesOut]: readonly [Counter, Counter]): Metric {
+      const countIn = countOf(bytesIn)
+      const countOut = countOf(bytesOut)
       return {
         name,
         type: 'counter',
         help,
         labels: [...labels, 'direction'],
         samples: samples(
-          (rule, at, page) => new SampleWith(rule, 'direction', 'in', countIn(at, page)),
-          (rule, at, page) => new SampleWith(rule, 'direction', 'out', countOut(at, page))
+          (rule, at, page) => new RuleSample(rule, 'direction', 'in', countIn(at, page)),
+          (rule, at, page) => new RuleSample(rule, 'direction', 'out', countOut(at, page))
         )
       }
     }

@@ -26,7 +26,7 @@ const hourMs = 3_600_000
 export default definePlugin<Deps>({
   name: 'stats',
   version: '1.0.0',
-  description: 'Counters of rules.',
+  description: 'Traffic counters of rules.',
   kernel: '^2.0.0',
   needs: { clients: '^1.0.0', http: '^1.0.0', rules: '^1.0.0', users: '^1.0.0' },
   store: {

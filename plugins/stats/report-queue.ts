@@ -1,10 +1,11 @@
-// Reports that arrive within 250 ms of each other are committed in one transaction. README.md has the queue's states.
+// Batches reports that arrive within 250 ms into one transaction. README.md shows the states of the queue.
 import { Fault, storeUnavailable } from '../../kernel/base/errors.ts'
 import type { Release } from '../../kernel/base/releases.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { Refused } from '../../kernel/wire/message.ts'
-import type { Report } from './report-validation.ts'
+import type { Stats } from './exports.ts'
 import type { Ledger } from './ledger.ts'
+import type { Report } from './report-validation.ts'
 
 interface Queued {
   readonly report: Report
@@ -17,9 +18,11 @@ interface Services extends Pick<Kernel, 'store' | 'clock' | 'log' | 'control'> {
 }
 
 const gatherMs = 250
-const maxReports = 64 // of a transaction: other changes wait for it
+const maxReports = 64 // per transaction, because other changes wait for it
 
-export function openReportQueue({ store, clock, log, control, ledger }: Services) {
+type ReportQueue = Pick<Stats, 'ingest' | 'flush'>
+
+export function openReportQueue({ store, clock, log, control, ledger }: Services): ReportQueue {
   let queue: Queued[] = []
   let timer: Release | null = null
   let committing: Promise<void> = Promise.resolve()
@@ -48,7 +51,7 @@ export function openReportQueue({ store, clock, log, control, ledger }: Services
     } catch (error) {
       if (error instanceof Fault && error.errorCode === storeUnavailable) return postpone(group, error)
       if (group.length === 1) return refuse(group, error, log)
-      // One bad report must not fail the others: each gets a transaction of its own.
+      // One bad report must not fail the others: retry each in a separate transaction.
       for (const one of group) await commit([one]).catch(cause => refuse([one], cause, log))
     }
   }
@@ -69,9 +72,9 @@ export function openReportQueue({ store, clock, log, control, ledger }: Services
   return { ingest, flush }
 }
 
-const replaced = (): Refused => new Refused('wire.closed', 'another session has taken the place of this one')
+const replaced = (): Refused => new Refused('wire.closed', 'a newer session has replaced this one')
 
-/** The disk takes no changes now, which the host logs: the agents keep their reports and send them again. */
+/** The store is unavailable, which the kernel logs. Agents keep their reports and retransmit them. */
 function postpone(group: readonly Queued[], cause: Fault): void {
   for (const { reject } of group) reject(new Refused(cause.errorCode.code, cause.message, { cause }))
 }
@@ -80,8 +83,8 @@ function refuse(group: readonly Queued[], cause: unknown, log: Services['log']):
   for (const { report, reject } of group) {
     const fields = { client_id: report.clientId, epoch: report.epoch }
     log.error(
-      'accounting.not_booked',
-      `a report was not committed, the agent sends it again: ${String(cause)}`,
+      'accounting.not_committed',
+      `a report was not committed; the agent retransmits it: ${String(cause)}`,
       fields
     )
     reject(new Refused('internal', 'the report could not be committed', { cause }))

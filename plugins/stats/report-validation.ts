@@ -1,4 +1,4 @@
-// What an agent may report: rows of the rules of its client, and of a rule only its own ports and targets.
+// Validates the reports of agents. An agent may report only on its client's rules, and only their ports and targets.
 
 import {
   type ActivePort,
@@ -11,52 +11,52 @@ import {
 import { type Clock, earliest, latest } from '../../kernel/base/clock.ts'
 import type { Session } from '../../kernel/control/servers.ts'
 import type { RefusedRow } from '../rules/exports.ts'
-import type { ReportedRule, RuleParts } from './rule-owners.ts'
+import type { ReportedRule, RuleShape } from './rule-owners.ts'
 import { type OwnedRow, rowKey } from './tables.ts'
 
-export interface Judged<T> {
-  readonly own: readonly T[]
+export interface Validated<T> {
+  readonly accepted: readonly T[]
   readonly refused: readonly RefusedRow[]
 }
 
-/** What came on a session. */
+/** A report with the session on which it arrived. */
 export interface Report extends StatsReport, Session {}
 
 type Reported = Pick<Report, 'clientId' | 'rows' | 'live'>
 type Rules = ReadonlyMap<string, ReportedRule>
 
 const spans = {
-  minute: { secs: 60, maxBytes: 2 ** 43 }, // in one direction: more than a terabit per second all the time
+  minute: { secs: 60, maxBytes: 2 ** 43 }, // in one direction: a steady terabit per second is less
   hour: { secs: 3600, maxBytes: 2 ** 49 }
 }
-const keptSecs = 91 * 86_400 // traffic shows 90 days
+const maxAgeSecs = 91 * 86_400 // traffic shows 90 days
 const aheadSecs = 3600
 
-/** The starts of spans that may be reported, Unix seconds. */
+/** Accepted starts of spans, Unix seconds. */
 interface Window {
   readonly from: number
   readonly to: number
 }
 
-/** `toldMs`: a time that the client was told; later than now if the clock was set back since. */
-export const windowAt = (clock: Pick<Clock, 'now' | 'steady'>, toldMs = 0): Window => ({
-  from: earliest(clock) / 1000 - keptSecs,
-  to: Math.max(latest(clock), toldMs) / 1000 + aheadSecs
+/** `sentMs`: a server time that the client has received. It lies in the future if the clock was set back since. */
+export const reportWindow = (clock: Pick<Clock, 'now' | 'steady'>, sentMs = 0): Window => ({
+  from: earliest(clock) / 1000 - maxAgeSecs,
+  to: Math.max(latest(clock), sentMs) / 1000 + aheadSecs
 })
 
-/** Returns why the row does not count, or null. */
-type Judge = (row: JournalRow, may: Window & { readonly parts: RuleParts }) => string | null
+/** Returns the reason to refuse the row, or null. */
+type Check = (row: JournalRow, limits: Window & { readonly shape: RuleShape }) => string | null
 
-const judges: Readonly<Record<string, Judge>> = {
-  minute: judgeSpan(spans.minute),
-  hour: judgeSpan(spans.hour),
+const checks: Readonly<Record<string, Check>> = {
+  minute: checkSpan(spans.minute),
+  hour: checkSpan(spans.hour),
   rule: ({ key, bytesIn, bytesOut }) => (key !== '' ? 'key' : bytesIn + bytesOut > 0 ? 'amount' : null),
-  port: ({ key }, { parts }) => (String(Number(key)) === key && hasPort(parts, Number(key)) ? null : 'key'),
-  target: ({ key }, { parts }) => (hasTarget(parts, key) ? null : 'key'),
+  port: ({ key }, { shape }) => (String(Number(key)) === key && hasPort(shape, Number(key)) ? null : 'key'),
+  target: ({ key }, { shape }) => (hasTarget(shape, key) ? null : 'key'),
   rejected: ({ key }) => (/^[\w.:-]{1,64}$/.test(key) ? null : 'key')
 }
 
-function judgeSpan({ secs, maxBytes }: (typeof spans)['minute']): Judge {
+function checkSpan({ secs, maxBytes }: (typeof spans)['minute']): Check {
   return ({ key, bytesIn, bytesOut }, { from, to }) => {
     const start = Number(key)
     if (!/^\d{1,10}$/.test(key) || start % secs !== 0) return 'key'
@@ -65,27 +65,31 @@ function judgeSpan({ secs, maxBytes }: (typeof spans)['minute']): Judge {
   }
 }
 
-const hasPort = ({ listenFrom, listenTo, former }: RuleParts, port: number): boolean =>
+const hasPort = ({ listenFrom, listenTo, former }: RuleShape, port: number): boolean =>
   [{ from: listenFrom, to: listenTo }, ...former.ports].some(({ from, to }) => port >= from && port <= to)
 
-const hasTarget = ({ targets, former }: RuleParts, key: string): boolean =>
+const hasTarget = ({ targets, former }: RuleShape, key: string): boolean =>
   [...targets, ...former.targets].some(target => targetKey(target) === key)
 
-/** Returns the rows that count, each key once. Of deleted rules only bytes do, of unknown ones nothing. */
-export function judgeRows({ clientId, rows }: Reported, rules: Rules, window: Window): Judged<OwnedRow> {
-  const own = new Map<string, OwnedRow>()
+/** Accepts each key once. Ignores rows of unknown rules, and rows of deleted rules other than bytes. */
+export function validateRows(
+  { clientId, rows }: Reported,
+  rules: Rules,
+  window: Window
+): Validated<OwnedRow> {
+  const accepted = new Map<string, OwnedRow>()
   const refused: RefusedRow[] = []
   for (const row of rows.map(decodeRow)) {
     const rule = rules.get(row.ruleId)
-    if (!rule || !(rule.parts || Object.hasOwn(spans, row.kind))) continue
-    const reason = rule.clientId === clientId ? reasonAgainst(row, rule, window) : 'rule'
-    if (reason !== null) refused.push(refusalOf(row, reason))
-    else own.set(rowKey(row), { ...row, owner: rule.owner })
+    if (!rule || !(rule.shape || Object.hasOwn(spans, row.kind))) continue
+    const reason = rule.clientId === clientId ? findReason(row, rule, window) : 'rule'
+    if (reason !== null) refused.push(toRefusedRow(row, reason))
+    else accepted.set(rowKey(row), { ...row, owner: rule.owner })
   }
-  return { own: [...own.values()], refused }
+  return { accepted: [...accepted.values()], refused }
 }
 
-export const refusalOf = ({ ruleId: rule, kind, key }: JournalRow, reason: string): RefusedRow => ({
+export const toRefusedRow = ({ ruleId: rule, kind, key }: JournalRow, reason: string): RefusedRow => ({
   report: 'stats',
   reason,
   rule,
@@ -93,24 +97,24 @@ export const refusalOf = ({ ruleId: rule, kind, key }: JournalRow, reason: strin
   key
 })
 
-const noParts: RuleParts = { listenFrom: 1, listenTo: 0, targets: [], former: { targets: [], ports: [] } }
+const emptyShape: RuleShape = { listenFrom: 1, listenTo: 0, targets: [], former: { targets: [], ports: [] } }
 
-function reasonAgainst(row: JournalRow, { parts }: ReportedRule, window: Window): string | null {
-  const judge = Object.hasOwn(judges, row.kind) ? judges[row.kind] : undefined
-  return judge ? judge(row, { ...window, parts: parts ?? noParts }) : 'kind'
+function findReason(row: JournalRow, { shape }: ReportedRule, window: Window): string | null {
+  const check = Object.hasOwn(checks, row.kind) ? checks[row.kind] : undefined
+  return check ? check(row, { ...window, shape: shape ?? emptyShape }) : 'kind'
 }
 
-/** Returns the open ports that count: of deleted and unknown rules none does. */
-export function judgeActive({ clientId, live }: Reported, rules: Rules): Judged<ActivePort> {
-  const own: ActivePort[] = []
+/** Ignores ports of deleted and unknown rules. */
+export function validateActive({ clientId, live }: Reported, rules: Rules): Validated<ActivePort> {
+  const accepted: ActivePort[] = []
   const refused: RefusedRow[] = []
   for (const active of live.map(decodeActive)) {
     const { ruleId, port } = active
     const rule = rules.get(ruleId)
-    if (!rule?.parts) continue
-    const reason = rule.clientId !== clientId ? 'rule' : hasPort(rule.parts, port) ? null : 'key'
+    if (!rule?.shape) continue
+    const reason = rule.clientId !== clientId ? 'rule' : hasPort(rule.shape, port) ? null : 'key'
     if (reason !== null) refused.push({ report: 'active', reason, rule: ruleId, key: `${port}` })
-    else own.push(active)
+    else accepted.push(active)
   }
-  return { own, refused }
+  return { accepted, refused }
 }

@@ -1,26 +1,35 @@
-// What counts of the reports of several clients, compared with what is committed.
+// Validates the reports of several clients and compares them with the committed counts.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Counts } from '../../agent/wire/counters.ts'
 import type { ActivePort } from '../../agent/wire/journal-report.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { RefusedRow } from '../rules/exports.ts'
-import { compare } from './comparison.ts'
-import { judgeActive, judgeRows, type Report, windowAt } from './report-validation.ts'
-import { openRowLimit } from './row-limit.ts'
+import { type Comparison, compare } from './comparison.ts'
+import { type Report, reportWindow, validateActive, validateRows } from './report-validation.ts'
+import { openRowLimit, type RowLimit } from './row-limit.ts'
 import type { ReportedRule } from './rule-owners.ts'
 import { committedCounts, lastCommits } from './tables.ts'
 
-export interface ReviewedReport extends ReturnType<typeof compare> {
+export interface ReviewedReport extends Comparison {
   readonly of: Report
   readonly committedAt: number
   readonly active: readonly ActivePort[]
   readonly refused: readonly RefusedRow[]
 }
 
-export function openReview({ clock }: Pick<Kernel, 'clock'>) {
+interface Review {
+  /** Reviews at most one report per client. */
+  review(
+    wave: readonly Report[],
+    rules: ReadonlyMap<string, ReportedRule>,
+    em: EntityManager
+  ): Promise<ReviewedReport[]>
+  readonly rowLimit: RowLimit
+}
+
+export function openReview({ clock }: Pick<Kernel, 'clock'>): Review {
   const rowLimit = openRowLimit({ clock })
 
-  /** No two reports are of one client. */
   async function review(
     wave: readonly Report[],
     rules: ReadonlyMap<string, ReportedRule>,
@@ -28,22 +37,28 @@ export function openReview({ clock }: Pick<Kernel, 'clock'>) {
   ): Promise<ReviewedReport[]> {
     const ids = wave.map(({ clientId }) => clientId)
     const times = await lastCommits(ids, em)
-    // Later than all commits of the client, though the clock was set back: it may have told the agent those times.
+    // Later than all commits of the client even if the clock was set back: the agent may have received those times.
     const found = wave.map(of => {
       const committedAt = Math.max(clock.now(), (times.get(of.clientId) ?? 0) + 1)
-      return { of, committedAt, judged: judgeRows(of, rules, windowAt(clock, committedAt)) }
+      return { of, committedAt, rows: validateRows(of, rules, reportWindow(clock, committedAt)) }
     })
     const committed = await committedCounts(
-      found.map(({ of, judged }) => ({ of, rows: judged.own })),
+      found.map(({ of, rows }) => ({ of, rows: rows.accepted })),
       em
     )
     const reports: ReviewedReport[] = []
-    for (const { of, committedAt, judged } of found) {
+    for (const { of, committedAt, rows } of found) {
       const before = committed.get(of.clientId) ?? new Map<string, Counts>()
-      const kept = await rowLimit.keep(of.clientId, judged.own, before, em)
-      const active = judgeActive(of, rules)
-      const refused = [...judged.refused, ...kept.refused, ...active.refused]
-      reports.push({ of, committedAt, active: active.own, refused, ...compare(kept.own, before) })
+      const admitted = await rowLimit.admit(of.clientId, rows.accepted, before, em)
+      const active = validateActive(of, rules)
+      const refused = [...rows.refused, ...admitted.refused, ...active.refused]
+      reports.push({
+        of,
+        committedAt,
+        active: active.accepted,
+        refused,
+        ...compare(admitted.accepted, before)
+      })
     }
     return reports
   }

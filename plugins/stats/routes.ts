@@ -18,7 +18,7 @@ const ofRule = defineRoute({
   url: '/v1/rules/:rule_id/stats',
   action: 'rule.stats',
   access: 'user',
-  summary: 'Returns what a rule has forwarded so far.',
+  summary: 'Returns the traffic of a rule so far.',
   schema: () => ({ params: RuleParams, query: Flags, reply: RuleStats, errors }),
   run: ({ stats }: Deps, { params, query, principal }) => stats.ofRule(params.rule_id, query, principal)
 })
@@ -27,8 +27,8 @@ const stream = defineStream({
   url: '/v1/rules/:rule_id/stats/stream',
   action: 'rule.stats-stream',
   access: 'user',
-  summary: 'Streams what a rule has forwarded.',
-  description: 'Event `stats` at once and every 5 s, `removed` when the rule is deleted.',
+  summary: 'Streams the traffic of a rule.',
+  description: 'Sends `stats` at once and every 5 s, and `removed` when the rule is deleted.',
   schema: () => ({ params: RuleParams, query: Flags, event: Type.Union([RuleStats, RuleParams]), errors }),
   run: ({ stats }: Deps, call) => stats.watchRule(call.params.rule_id, call.query, call)
 })
@@ -38,7 +38,7 @@ const summary = defineRoute({
   url: '/v1/stats/summary',
   action: 'stats.summary',
   access: 'user',
-  summary: 'Returns counts and sums of everything that the caller may see.',
+  summary: 'Returns counts and sums over everything that the caller may see.',
   schema: () => ({ reply: Summary, errors: [] }),
   run: ({ stats }: Deps, { principal }) => stats.summary(principal)
 })

@@ -1,20 +1,34 @@
-// Bounds the rows and reasons that the reports of a client can add.
+// Bounds the rows and reasons that a client's reports can add.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Counts } from '../../agent/wire/counters.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { rowBatches } from '../../kernel/store/sql/row-batches.ts'
 import { CommittedMap } from '../http/exports.ts'
-import { type Judged, refusalOf } from './report-validation.ts'
+import { toRefusedRow, type Validated } from './report-validation.ts'
 import { type OwnedRow, rowKey } from './tables.ts'
 
-const rowsPerRule = 20_000 // a week of minutes, 90 days of hours, 1,024 ports, and room for another epoch
-const leastRows = 200_000
-const reasonsPerRule = 32 // engines and built-in plugins have fewer than 20
+const maxRowsPerRule = 20_000 // fits a week of minutes, 90 days of hours, 1,024 ports and a second epoch
+const minRowLimit = 200_000
+const maxReasonsPerRule = 32 // engines and built-in plugins have fewer than 20
 const otherReason = 'other'
 const recountMs = 60_000
 
-export function openRowLimit({ clock }: Pick<Kernel, 'clock'>) {
-  /** By client, since it joined; when it was counted. Other servers may have deleted rows meanwhile. */
+export interface RowLimit {
+  /** Refuses new rows beyond the limit of the client. The accepted rows count as stored. */
+  admit(
+    clientId: string,
+    rows: readonly OwnedRow[],
+    committed: ReadonlyMap<string, Counts>,
+    em: EntityManager
+  ): Promise<Validated<OwnedRow>>
+  /** Drops the count of a client that joins, because a peer server may have added rows. */
+  forget(clientId: string): void
+  /** Drops all counts after rows were deleted. */
+  reset(): void
+}
+
+export function openRowLimit({ clock }: Pick<Kernel, 'clock'>): RowLimit {
+  /** By client. A count may be stale, because peer servers may delete rows. */
   const counts = new CommittedMap<string, Counted>()
 
   const countOf = async (clientId: string, em: EntityManager): Promise<Counted> => ({
@@ -22,32 +36,31 @@ export function openRowLimit({ clock }: Pick<Kernel, 'clock'>) {
     at: clock.monotonic()
   })
 
-  /** Returns the rows without new ones beyond the limit of the client; the others count as stored. */
-  async function keep(
+  async function admit(
     clientId: string,
     rows: readonly OwnedRow[],
     committed: ReadonlyMap<string, Counts>,
     em: EntityManager
-  ): Promise<Judged<OwnedRow>> {
+  ): Promise<Validated<OwnedRow>> {
     const isNew = (row: OwnedRow): boolean => !committed.has(rowKey(row))
     const added = rows.filter(isNew).length
     const known = counts.seenBy(em, clientId) ?? (await countOf(clientId, em))
-    const limit = known.rows + added <= leastRows ? leastRows : await limitOf(clientId, em)
+    const limit = known.rows + added <= minRowLimit ? minRowLimit : await loadLimit(clientId, em)
     const mustCount = known.rows + added > limit && clock.monotonic() - known.at >= recountMs
     const { rows: stored, at } = mustCount ? await countOf(clientId, em) : known
     counts.setBy(em, clientId, { rows: Math.min(stored + added, Math.max(stored, limit)), at })
-    if (stored + added <= limit) return { own: rows, refused: [] }
+    if (stored + added <= limit) return { accepted: rows, refused: [] }
     let room = Math.max(0, limit - stored)
-    const { own = [], over = [] } = Object.groupBy(rows, row => (!isNew(row) || room-- > 0 ? 'own' : 'over'))
-    return { own, refused: over.map(row => refusalOf(row, 'limit')) }
+    const { accepted = [], over = [] } = Object.groupBy(rows, row =>
+      !isNew(row) || room-- > 0 ? 'accepted' : 'over'
+    )
+    return { accepted, refused: over.map(row => toRefusedRow(row, 'limit')) }
   }
 
   return {
-    keep,
-    /** Called when a client joins: another server may have added rows. */
-    forget: (clientId: string): void => void counts.delete(clientId),
-    /** Called when rows were deleted: the next report counts again. */
-    reset: (): void => counts.clear()
+    admit,
+    forget: clientId => void counts.delete(clientId),
+    reset: () => counts.clear()
   }
 }
 
@@ -56,10 +69,10 @@ interface Counted {
   readonly at: number // monotonic
 }
 
-const limitOf = async (clientId: string, em: EntityManager): Promise<number> =>
+const loadLimit = async (clientId: string, em: EntityManager): Promise<number> =>
   Math.max(
-    leastRows,
-    rowsPerRule * (await count(`stats_total where kind = 'rule' and client_id = ?`, clientId, em))
+    minRowLimit,
+    maxRowsPerRule * (await count(`stats_total where kind = 'rule' and client_id = ?`, clientId, em))
   )
 
 async function count(from: string, clientId: string, em: EntityManager): Promise<number> {
@@ -68,8 +81,8 @@ async function count(from: string, clientId: string, em: EntityManager): Promise
 }
 
 /**
- * Counts refusals for a reason beyond the first 32 of a rule as `other`: each reason is a series of /metrics. Takes and
- * returns the rows of several reports.
+ * Folds reasons beyond the first 32 of a rule into `other`, because each reason is a series of /metrics. Takes and returns
+ * the rows of several reports.
  */
 export async function foldReasons(
   reports: readonly (readonly OwnedRow[])[],
@@ -85,13 +98,13 @@ export async function foldReasons(
     )
     for (const { ruleId, key } of stored) known.set(ruleId, (known.get(ruleId) ?? new Set()).add(key))
   }
-  const folded = (row: OwnedRow): OwnedRow => {
+  const fold = (row: OwnedRow): OwnedRow => {
     if (row.kind !== 'rejected') return row
     const reasons = known.get(row.ruleId) ?? new Set()
     known.set(row.ruleId, reasons)
-    const key = reasons.has(row.key) || reasons.size < reasonsPerRule ? row.key : otherReason
+    const key = reasons.has(row.key) || reasons.size < maxReasonsPerRule ? row.key : otherReason
     reasons.add(key)
     return { ...row, key }
   }
-  return reports.map(rows => rows.map(folded))
+  return reports.map(rows => rows.map(fold))
 }

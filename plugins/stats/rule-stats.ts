@@ -1,5 +1,5 @@
-// The stats of one rule: totals of the ledger, and connections as its agent reported them last. Of a rule on several
-// clients the sums, and each by itself.
+// The stats of one rule: totals of the ledger, and active connections from the agent's last report. A group rule gets the
+// sums over its members, and on request the stats of each member.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Static } from 'typebox'
 import { type Counts, noCounts, plus } from '../../agent/wire/counters.ts'
@@ -9,7 +9,7 @@ import type { Principal } from '../../kernel/http/principal.ts'
 import { Client } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { RuleRecord, Rules } from '../rules/exports.ts'
-import { type ActiveConnections, sumOf } from './active-connections.ts'
+import { type ActiveConnections, sumConnections } from './active-connections.ts'
 import { StatsTotal } from './entities.ts'
 import type { Flags, PortStats, RuleStats, TargetStats } from './schema.ts'
 
@@ -22,49 +22,52 @@ type Totals = readonly StatsTotal[]
 type Total = Counts & Pick<StatsTotal, 'kind' | 'key' | 'updatedAt'>
 type ActiveByPort = ReadonlyMap<number, number>
 type Rule = Awaited<ReturnType<Rules['find']>>
-type Part = Pick<Rule, 'id' | 'clientId'>
+type Member = Pick<Rule, 'id' | 'clientId'>
 
-/** Each watcher of a stream asks every 5 s: the record of the rule, with what all plugins add, is read for targets only. */
+/** Each open stream calls this every 5 s, so it reads the full rule record only for targets. */
 export function openRuleStats({ store, rules, activeConnections }: Services) {
-  const activeOf = ({ id, clientId }: Part): ActiveByPort => activeConnections.ofRule(clientId, id)
+  const activeOf = ({ id, clientId }: Member): ActiveByPort => activeConnections.ofRule(clientId, id)
 
   return async (id: string, flags: Static<typeof Flags>, principal: Principal): Promise<RuleStats> => {
-    const { rule, parts, names, totals } = await store.read(async em => {
+    const { rule, members, names, totals } = await store.read(async em => {
       const rule = await rules.find(id, principal, em)
-      const parts: readonly Part[] = rule.clientId === '' ? await rules.listMembers(id, em) : [rule]
-      const names = flags.per_client ? await namesOf(parts, em) : null
-      const totals = await em.find(StatsTotal, { ruleId: { $in: parts.map(({ id }) => id) } })
-      return { rule, parts, names, totals }
+      const members: readonly Member[] = rule.clientId === '' ? await rules.listMembers(id, em) : [rule]
+      const names = flags.per_client ? await loadNames(members, em) : null
+      const totals = await em.find(StatsTotal, { ruleId: { $in: members.map(({ id }) => id) } })
+      return { rule, members, names, totals }
     })
-    const byPart = Map.groupBy(totals, ({ ruleId }) => ruleId)
-    const all = summed(totals)
-    const active = merged(parts.map(activeOf))
+    const byMember = Map.groupBy(totals, ({ ruleId }) => ruleId)
+    const all = sumTotals(totals)
+    const active = mergePorts(members.map(activeOf))
     const { targets } = flags.per_target ? await rules.read(id, principal) : { targets: [] }
     return {
       rule_id: id,
       client_id: rule.clientId || null,
       protocol: rule.protocol,
-      ...countsOf(rule, all, active),
+      ...toCounts(rule, all, active),
       ...(flags.per_port && { per_port: portStats(rule, all, active) }),
       ...(flags.per_target && { per_target: targetStats(targets, all) }),
       ...(names && {
-        per_client: parts.map(part => ({
-          client_id: part.clientId,
-          client_name: names.get(part.clientId) ?? '',
-          ...countsOf(rule, byPart.get(part.id) ?? [], activeOf(part))
+        per_client: members.map(member => ({
+          client_id: member.clientId,
+          client_name: names.get(member.clientId) ?? '',
+          ...toCounts(rule, byMember.get(member.id) ?? [], activeOf(member))
         }))
       })
     }
   }
 }
 
-async function namesOf(parts: readonly Part[], em: EntityManager): Promise<ReadonlyMap<string, string>> {
-  const clients = await em.find(Client, { id: { $in: parts.map(({ clientId }) => clientId) } })
+async function loadNames(
+  members: readonly Member[],
+  em: EntityManager
+): Promise<ReadonlyMap<string, string>> {
+  const clients = await em.find(Client, { id: { $in: members.map(({ clientId }) => clientId) } })
   return new Map(clients.map(({ id, name }) => [id, name]))
 }
 
 /** Adds up the totals of several rules. */
-function summed(totals: Totals): readonly Total[] {
+function sumTotals(totals: Totals): readonly Total[] {
   const sums = new Map<string, Total>()
   for (const { kind, key, updatedAt, ...row } of totals) {
     const sum = sums.get(`${kind} ${key}`)
@@ -74,17 +77,17 @@ function summed(totals: Totals): readonly Total[] {
   return [...sums.values()]
 }
 
-function merged(all: readonly ActiveByPort[]): ActiveByPort {
+function mergePorts(all: readonly ActiveByPort[]): ActiveByPort {
   const sums = new Map<number, number>()
   for (const ports of all) for (const [port, active] of ports) sums.set(port, (sums.get(port) ?? 0) + active)
   return sums
 }
 
-function countsOf({ protocol }: Rule, totals: readonly Total[], byPort: ActiveByPort) {
+function toCounts({ protocol }: Rule, totals: readonly Total[], byPort: ActiveByPort) {
   const counts = byKey(totals, 'rule').get('') ?? noCounts
   const rejected = [...byKey(totals, 'rejected')].map(([reason, row]) => [reason, row.rejected])
   const updatedAt = Math.max(0, ...totals.map(row => row.updatedAt))
-  const active = sumOf(byPort)
+  const active = sumConnections(byPort)
   return {
     bytes_in: counts.bytesIn,
     bytes_out: counts.bytesOut,
@@ -101,7 +104,7 @@ function countsOf({ protocol }: Rule, totals: readonly Total[], byPort: ActiveBy
   }
 }
 
-/** Returns all ports of the rule, also those without traffic. */
+/** Returns all ports of the rule, including those without traffic. */
 function portStats(
   { listenFrom, listenTo }: Rule,
   totals: readonly Total[],
@@ -122,7 +125,7 @@ function portStats(
   })
 }
 
-/** Returns targets in the rule's order. Their health is in the record if a plugin adds it. */
+/** Returns targets in the order of the rule record. A plugin may add health to the record. */
 function targetStats(targets: RuleRecord['targets'], totals: readonly Total[]): TargetStats[] {
   const byTarget = byKey(totals, 'target')
   return targets.map(target => {

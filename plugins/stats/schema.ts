@@ -32,14 +32,14 @@ const TargetStats = closed(
   {
     host: Type.String({ description: 'Host of the target.', examples: ['10.0.0.7'] }),
     port: Count('Port of the target.', 443),
-    priority: Count('The lowest is tried first.'),
+    priority: Count('The target with the lowest number is tried first.'),
     health: Type.Union([Type.Literal('healthy'), Type.Literal('failed'), Type.Literal('unknown')], {
-      description: 'As its client judges it.'
+      description: 'Health as its client sees it.'
     }),
     bytes_in: Count('Delivered to the target.', 1_200),
     bytes_out: Count('Delivered to the caller.', 56_000),
     connections_total: Count('Accepted so far.', 17),
-    consecutive_failures: Count('Failed dials since the last good one.')
+    consecutive_failures: Count('Failed dials since the last successful dial.')
   },
   { $id: 'TargetStats' }
 )
@@ -48,19 +48,19 @@ export type TargetStats = Static<typeof TargetStats>
 const counts = {
   bytes_in: Count('Delivered to the target.'),
   bytes_out: Count('Delivered to the caller.'),
-  active_connections: Count('0 once the client has been disconnected for 30 s.'),
+  active_connections: Count('Open TCP connections; 0 after the client is offline for 30 s.'),
   connections_total: Count('Accepted so far.', 17),
-  dns_failures: Count('Connections and datagrams whose target had no address.'),
+  dns_failures: Count('Connections and datagrams without a resolved target address.'),
   datagrams_in: Count('Delivered to the target.'),
   datagrams_out: Count('Delivered to the caller.'),
   active_flows: Count('Open UDP flows.'),
-  flows_dropped_overflow: Count('UDP flows refused, because the rule had too many.'),
-  target_failovers: Count('Connections that went to another than the first target.'),
-  rejected: Type.Record(Type.String(), Count('Of one reason.'), {
+  flows_dropped_overflow: Count('UDP flows dropped at the flow cap.'),
+  target_failovers: Count('Connections and flows that another target took after a failed dial.'),
+  rejected: Type.Record(Type.String(), Count('Refusals for one reason.'), {
     description: 'Refused connections, and dropped datagrams, by reason.',
     examples: [{ descriptors: 1 }]
   }),
-  updated_at: orNull(timeOf('When the client reported last.'))
+  updated_at: orNull(timeOf('Last report of the client.'))
 }
 
 const ClientStats = closed(
@@ -69,13 +69,15 @@ const ClientStats = closed(
     client_name: Type.String({ description: 'Name of the client.', examples: ['paris'] }),
     ...counts
   },
-  { $id: 'ClientStats', description: 'What the rule has forwarded on one client.' }
+  { $id: 'ClientStats', description: 'Traffic of the rule on one client.' }
 )
 
 export const RuleStats = closed(
   {
     rule_id: RuleId,
-    client_id: orNull(ClientId, { description: 'Null of a rule on several clients: all counts are sums.' }),
+    client_id: orNull(ClientId, {
+      description: 'Null for a group rule: all counts are sums over its members.'
+    }),
     protocol: Type.String({ description: 'tcp or udp.', examples: ['tcp'] }),
     ...counts,
     per_port: Type.Optional(Type.Array(PortStats, { description: 'With per_port=true.' })),
@@ -89,20 +91,20 @@ export type RuleStats = Static<typeof RuleStats>
 export const Summary = closed(
   {
     clients: closed(
-      { total: Count('All.', 3), connected: Count('With a control stream.', 2) },
+      { total: Count('All clients.', 3), connected: Count('Clients with a control stream.', 2) },
       { description: 'Counts of clients.' }
     ),
     rules: closed(
       {
-        total: Count('Of any state.', 3),
-        active: Count('Forwarding.', 3),
-        failed: Count('Refused by their clients.')
+        total: Count('Rules in any state.', 3),
+        active: Count('Rules that forward.', 3),
+        failed: Count('Rules that their clients refused.')
       },
       { description: 'Counts of rules.' }
     ),
     bytes_in: Count('Delivered to targets by existing rules.'),
     bytes_out: Count('Delivered to callers by existing rules.'),
-    active_connections: Count('Open now.', 2)
+    active_connections: Count('Open connections and flows.', 2)
   },
   { $id: 'StatsSummary' }
 )

@@ -1,4 +1,4 @@
-// The stats of a rule as events: one at once, then one every 5 s, and one when the rule is deleted.
+// Streams the stats of a rule: one event at once, one every 5 s, and one when the rule is deleted.
 import { Fault } from '../../kernel/base/errors.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { ServerEvent } from '../http/exports.ts'
@@ -7,16 +7,29 @@ import type { RuleStats } from './schema.ts'
 
 const everyMs = 5_000
 
-export function openWatch({ clock }: Pick<Kernel, 'clock'>) {
+export type StatsEvent = ServerEvent<RuleStats | { readonly rule_id: string }>
+
+interface StatsStream {
+  /** Ends with the rule or the request. Sends `first` at once and calls `read` for each later event. */
+  events(
+    ruleId: string,
+    first: RuleStats,
+    read: () => Promise<RuleStats>,
+    signal: AbortSignal
+  ): AsyncGenerator<StatsEvent>
+  /** Makes all streams of the rule read it again now. */
+  wake(ruleId: string): void
+}
+
+export function openStatsStream({ clock }: Pick<Kernel, 'clock'>): StatsStream {
   const watched = new Map<string, Set<() => void>>()
 
-  /** Ends with the rule or the request. `first` is sent at once; `read` is called for each later event. */
   async function* events(
     ruleId: string,
     first: RuleStats,
     read: () => Promise<RuleStats>,
     signal: AbortSignal
-  ): AsyncGenerator<ServerEvent<RuleStats | { readonly rule_id: string }>> {
+  ): AsyncGenerator<StatsEvent> {
     for (let data: RuleStats | null = first; !signal.aborted; data = await readOrNull(read)) {
       if (data) yield { event: 'stats', data }
       else return yield { event: 'removed', data: { rule_id: ruleId } }
@@ -24,7 +37,7 @@ export function openWatch({ clock }: Pick<Kernel, 'clock'>) {
     }
   }
 
-  /** Resolves after 5 s, or earlier when the rule is woken or the request aborted. */
+  /** Resolves after 5 s, or earlier if `wake` is called or the request is aborted. */
   function nextRead(ruleId: string, signal: AbortSignal): Promise<void> {
     const watchers = watched.get(ruleId) ?? new Set()
     return new Promise(resolve => {
@@ -41,7 +54,6 @@ export function openWatch({ clock }: Pick<Kernel, 'clock'>) {
     })
   }
 
-  /** Makes all watchers of the rule read it again now. */
   const wake = (ruleId: string): void => {
     for (const end of [...(watched.get(ruleId) ?? [])]) end()
   }
@@ -49,7 +61,7 @@ export function openWatch({ clock }: Pick<Kernel, 'clock'>) {
   return { events, wake }
 }
 
-/** Returns null if the rule was deleted. */
+/** Returns null if the rule no longer exists. */
 async function readOrNull(read: () => Promise<RuleStats>): Promise<RuleStats | null> {
   try {
     return await read()

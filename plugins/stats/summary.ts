@@ -1,4 +1,4 @@
-// Counts and sums of everything that a user may see.
+// Counts and sums over everything that a user may see.
 import type { EntityManager } from '@mikro-orm/sql'
 import { maxCount } from '../../agent/wire/counters.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
@@ -20,7 +20,7 @@ export const openSummary =
     const isVisible = (owner: string): boolean =>
       principal.role === 'superadmin' || principal.userId === owner
 
-    /** Leaves out deleted rules, which their agent may still drain. */
+    /** Skips deleted rules, which their agent may still drain. */
     async function countConnections(em: EntityManager): Promise<number> {
       const ports = activeConnections.all()
       const owners = await rules.loadScopes([...new Set(ports.map(({ ruleId }) => ruleId))], em)
@@ -40,11 +40,11 @@ export const openSummary =
     }))
   }
 
-/** Leaves out deleted rules, whose totals are kept until their last report. A sum of reals, unlike one of integers, cannot overflow. */
+/** Skips deleted rules, which keep their totals until their last report. Sums doubles, because integers could overflow. */
 async function sumBytes({ role, userId }: Principal, em: EntityManager) {
   const [sum] = await em.execute<{ bytes_in: number | null; bytes_out: number | null }[]>(
     `select ${['bytes_in', 'bytes_out'].map(column => `sum(cast(${column} as double precision)) as ${column}`)} from stats_total
-     where kind = 'rule' and rule_id not in (select rule_id from stats_holder)
+     where kind = 'rule' and rule_id not in (select rule_id from stats_removed_rule)
      ${role === 'superadmin' ? '' : 'and owner = ?'}`,
     role === 'superadmin' ? [] : [userId]
   )

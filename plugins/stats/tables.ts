@@ -1,4 +1,4 @@
-// Statements over many rows of many reports at once: committing a report by itself would be too slow for a fleet.
+// Batched statements over the rows of many reports, because one statement per report is too slow for a fleet.
 import type { EntityManager } from '@mikro-orm/sql'
 import { type Counts, columns, maxCount, selectedCounts, valuesOf } from '../../agent/wire/counters.ts'
 import type { JournalRow } from '../../agent/wire/journal-report.ts'
@@ -36,7 +36,7 @@ export interface JournalRows<R extends JournalRow = JournalRow> {
 const eachRow = <R extends JournalRow>(all: readonly JournalRows<R>[]) =>
   all.flatMap(({ of, rows }) => rows.map(row => ({ of, row })))
 
-/** Returns the committed counts of the rows, without those that are new: by client, and then by `rowKey`. */
+/** Returns the committed counts of rows that are not new, by client and then by `rowKey`. */
 export async function committedCounts(
   all: readonly JournalRows[],
   em: EntityManager
@@ -59,10 +59,7 @@ export async function putRows(all: readonly JournalRows[], em: EntityManager): P
       `insert into stats_row (client_id, epoch, rule_id, kind, key, ${columns})
        values ${some.map(() => `(${placeholders})`)}
        on conflict (client_id, epoch, rule_id, kind, key) do update set ${replaced}`,
-      some.flatMap(({ of, row }) => [
-        ...[of.clientId, of.epoch, row.ruleId, row.kind, row.key],
-        ...valuesOf(row)
-      ]),
+      some.flatMap(({ of, row }) => [of.clientId, of.epoch, row.ruleId, row.kind, row.key, ...valuesOf(row)]),
       'run'
     )
 }
@@ -79,46 +76,63 @@ export async function addTotals(
        values ${some.map(() => `(?, ${placeholders})`)}
        on conflict (rule_id, kind, key) do update set updated_at = excluded.updated_at, ${increased}`,
       some.flatMap(({ of, row }) => [
-        ...[row.ruleId, row.kind, row.key, of.clientId, row.owner, updatedAt],
+        row.ruleId,
+        row.kind,
+        row.key,
+        of.clientId,
+        row.owner,
+        updatedAt,
         ...valuesOf(row)
       ]),
       'run'
     )
 }
 
+export interface EpochOutcome {
+  readonly isNew: boolean
+  readonly isCompleted: boolean // false for a retransmission
+}
+
 interface Progress extends Journal {
   readonly seq: number
-  readonly minute: number | null // the latest one in the report
-  readonly isComplete: boolean // the report is the last part
+  readonly minute: number | null // the latest in the report
+  readonly isComplete: boolean // this is the last part of a report
   readonly committedAt: number
 }
 
 /**
- * Returns of each whether its epoch is new, and whether it completes a report that was not complete before; a
- * retransmission does not, however late. The seq of an epoch never decreases; its minute may, as the agent's clock may.
+ * Returns one outcome per row of `all`. The seq of an epoch never decreases; its minute may decrease with the agent's
+ * clock.
  */
-export async function advanceEpochs(
-  all: readonly Progress[],
-  em: EntityManager
-): Promise<{ isNew: boolean; isCompleted: boolean }[]> {
-  const outcomes: { isNew: boolean; isCompleted: boolean }[] = []
+export async function advanceEpochs(all: readonly Progress[], em: EntityManager): Promise<EpochOutcome[]> {
+  const outcomes: EpochOutcome[] = []
   for (const some of rowBatches(all, 6)) {
     const known = await knownEpochs(some, em)
     const advanced = some.map(({ clientId, epoch, seq, minute, isComplete, committedAt }): StatsEpoch => {
       const before = known.get(`${clientId} ${epoch}`)
-      const isCompleted = isComplete && (before?.whole ?? 0) < seq
+      const isCompleted = isComplete && (before?.completeSeq ?? 0) < seq
       outcomes.push({ isNew: !before, isCompleted })
       return {
-        ...{ clientId, epoch, seq: Math.max(seq, before?.seq ?? 0), minute: minute ?? before?.minute ?? 0 },
-        whole: isCompleted ? seq : (before?.whole ?? 0),
-        bookedAt: before && before.seq >= seq ? before.bookedAt : committedAt
+        clientId,
+        epoch,
+        seq: Math.max(seq, before?.seq ?? 0),
+        minute: minute ?? before?.minute ?? 0,
+        completeSeq: isCompleted ? seq : (before?.completeSeq ?? 0),
+        committedAt: before && before.seq >= seq ? before.committedAt : committedAt
       }
     })
     await em.execute(
-      `insert into stats_epoch (client_id, epoch, seq, minute, whole, booked_at)
+      `insert into stats_epoch (client_id, epoch, seq, minute, complete_seq, committed_at)
        values ${some.map(() => '(?, ?, ?, ?, ?, ?)')} on conflict (client_id, epoch) do update set seq = excluded.seq,
-         minute = excluded.minute, whole = excluded.whole, booked_at = excluded.booked_at`,
-      advanced.flatMap(row => [row.clientId, row.epoch, row.seq, row.minute, row.whole, row.bookedAt]),
+         minute = excluded.minute, complete_seq = excluded.complete_seq, committed_at = excluded.committed_at`,
+      advanced.flatMap(row => [
+        row.clientId,
+        row.epoch,
+        row.seq,
+        row.minute,
+        row.completeSeq,
+        row.committedAt
+      ]),
       'run'
     )
   }
@@ -127,42 +141,47 @@ export async function advanceEpochs(
 
 async function knownEpochs(of: readonly Journal[], em: EntityManager): Promise<Map<string, StatsEpoch>> {
   const rows = await em.execute<StatsEpoch[]>(
-    `select client_id as "clientId", epoch, seq, minute, whole, booked_at as "bookedAt" from stats_epoch
+    `select client_id as "clientId", epoch, seq, minute, complete_seq as "completeSeq",
+       committed_at as "committedAt" from stats_epoch
      where (client_id, epoch) in (values ${of.map(() => '(?, ?)')})`,
     of.flatMap(({ clientId, epoch }) => [clientId, epoch])
   )
   return new Map(
-    rows.map(({ clientId, epoch, seq, minute, whole, bookedAt }) => [
+    rows.map(({ clientId, epoch, seq, minute, completeSeq, committedAt }) => [
       `${clientId} ${epoch}`,
       {
-        ...{ clientId, epoch, seq: Number(seq), minute: Number(minute) },
-        ...{ whole: Number(whole), bookedAt: Number(bookedAt) }
+        clientId,
+        epoch,
+        seq: Number(seq),
+        minute: Number(minute),
+        completeSeq: Number(completeSeq),
+        committedAt: Number(committedAt)
       }
     ])
   )
 }
 
-/** The time of the last commit of each client that has one. */
+/** Returns the time of the last commit, for each client that has one. */
 export async function lastCommits(
   clientIds: readonly string[],
   em: EntityManager
 ): Promise<Map<string, number>> {
   const found = new Map<string, number>()
   for (const some of rowBatches(clientIds)) {
-    const rows = await em.execute<{ clientId: string; bookedAt: number }[]>(
-      `select client_id as "clientId", max(booked_at) as "bookedAt" from stats_epoch
+    const rows = await em.execute<{ clientId: string; committedAt: number }[]>(
+      `select client_id as "clientId", max(committed_at) as "committedAt" from stats_epoch
        where client_id in (${some.map(() => '?')}) group by client_id`,
       [...some]
     )
-    for (const { clientId, bookedAt } of rows) found.set(clientId, Number(bookedAt))
+    for (const { clientId, committedAt } of rows) found.set(clientId, Number(committedAt))
   }
   return found
 }
 
 /**
- * Deletes old spans, at most 1,000; returns whether more are left. The last minute of an epoch stays: it may have been
- * reported in part, and when the agent is back, only the rest of its total may be added. Keys of other kinds are no
- * numbers: PostgreSQL may cast before it looks at the kind.
+ * Deletes at most 1,000 old spans; returns whether more are left. The last minute of an epoch stays: it may be incomplete,
+ * and a returning agent must add only the rest of its total. The `case` guards the cast, because keys of other kinds are
+ * not numbers and PostgreSQL may cast before it checks the kind.
  */
 export const pruneSpans = (beforeSecs: number, em: EntityManager): Promise<boolean> =>
   deleteRows(
@@ -173,14 +192,14 @@ export const pruneSpans = (beforeSecs: number, em: EntityManager): Promise<boole
   )
 
 /**
- * Deletes rows of ended epochs whose last report came before `beforeMs`, at most 1,000; returns whether more are left.
- * An epoch has ended when a later one of the client was reported: an agent reports older epochs first.
+ * Deletes at most 1,000 rows of ended epochs without a report since `beforeMs`; returns whether more are left. An epoch has
+ * ended once the client reports a later one, because an agent reports older epochs first.
  */
 export const pruneEnded = (beforeMs: number, em: EntityManager): Promise<boolean> =>
   deleteRows(
     `natural join (
-       select client_id, epoch from stats_epoch as ended where booked_at < ? and exists (
-         select 1 from stats_epoch where client_id = ended.client_id and booked_at > ended.booked_at)) past`,
+       select client_id, epoch from stats_epoch as ended where committed_at < ? and exists (
+         select 1 from stats_epoch where client_id = ended.client_id and committed_at > ended.committed_at)) past`,
     beforeMs,
     em
   )
@@ -195,15 +214,15 @@ async function deleteRows(condition: string, before: string | number, em: Entity
   return affectedRows === 1000
 }
 
-const maxEpochs = 20_000 // of a client; an agent that is restarted every 5 s begins 17,280 a day
+const maxEpochs = 20_000 // per client; an agent that restarts every 5 s begins 17,280 a day
 const trimmedAtOnce = 1000
 
-/** Bounds the epochs of a client: deletes the oldest with their rows, however young. */
+/** Deletes the oldest epochs of a client beyond the maximum, with their rows. */
 export async function trimEpochs(clientId: string, em: EntityManager): Promise<void> {
   if ((await em.count(StatsEpoch, { clientId })) <= maxEpochs) return
   await em.execute(
     `delete from stats_epoch where client_id = ? and epoch in (
-       select epoch from stats_epoch where client_id = ? order by booked_at limit ?)`,
+       select epoch from stats_epoch where client_id = ? order by committed_at limit ?)`,
     [clientId, clientId, trimmedAtOnce],
     'run'
   )
@@ -215,15 +234,15 @@ export async function trimEpochs(clientId: string, em: EntityManager): Promise<v
   )
 }
 
-/** Deletes old epochs, which have no rows any more. Each client keeps the `kept` latest ones. */
-export async function pruneEpochs(kept: number, beforeMs: number, em: EntityManager): Promise<void> {
+/** Deletes epochs older than `beforeMs`, except the `latest` newest of each client. */
+export async function pruneEpochs(latest: number, beforeMs: number, em: EntityManager): Promise<void> {
   await em.execute(
-    `delete from stats_epoch where booked_at < ? and (client_id, epoch) in (
+    `delete from stats_epoch where committed_at < ? and (client_id, epoch) in (
        select client_id, epoch from (
-         select client_id, epoch, row_number() over (partition by client_id order by booked_at desc) as rank
+         select client_id, epoch, row_number() over (partition by client_id order by committed_at desc) as rank
          from stats_epoch) ranked
        where rank > ?)`,
-    [beforeMs, kept],
+    [beforeMs, latest],
     'run'
   )
 }

@@ -50,8 +50,8 @@ async function show(
   { api, args, print }: CommandCall<SpanArgs & Record<string, string>>,
   read: Read
 ): Promise<void> {
-  const to = args.to === undefined ? Math.ceil(systemClock.now() / 1000) : secondsOf('to', args.to)
-  const from = args.from === undefined ? to - 86_400 : secondsOf('from', args.from)
+  const to = args.to === undefined ? Math.ceil(systemClock.now() / 1000) : parseSecs('to', args.to)
+  const from = args.from === undefined ? to - 86_400 : parseSecs('from', args.from)
   const { bucket } = args
   const { samples } = await read(api, args, { from, to, ...(bucket && { bucket }) })
   if (args.csv) return print.line(csv(samples))
@@ -68,10 +68,10 @@ const date = /^\d{4}-\d\d-\d\d$/ // midnight, UTC
 const rfc3339 = /^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/
 const unixSecs = /^\d{9,11}$/ // fewer digits are a year, or a mistake
 
-function secondsOf(name: string, text: string): number {
+function parseSecs(name: string, text: string): number {
   if (unixSecs.test(text)) return Number(text)
   const ms = date.test(text) || rfc3339.test(text) ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(ms) || isOtherDay(text, ms))
+  if (Number.isNaN(ms) || isInvalidDay(text, ms))
     throw new Fault(
       invalidTimeRange,
       `--${name} ${text} is not a time; write 2026-01-31T08:00:00Z, 2026-01-31 (midnight UTC), or Unix seconds`
@@ -80,7 +80,7 @@ function secondsOf(name: string, text: string): number {
 }
 
 /** True for a day that its month does not have: Date.parse makes March 2 of February 30. */
-function isOtherDay(text: string, ms: number): boolean {
+function isInvalidDay(text: string, ms: number): boolean {
   const day = text.slice(0, 10)
   return (
     Number.isNaN(Date.parse(day)) || new Date(Date.parse(day)).toISOString().slice(0, 10) !== day || ms < 0

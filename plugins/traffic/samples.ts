@@ -3,7 +3,7 @@ import type { EntityManager } from '@mikro-orm/sql'
 import { rowBatches } from '../../kernel/store/sql/row-batches.ts'
 import type { CommittedBytes } from '../stats/exports.ts'
 import { TrafficSeries } from './entities.ts'
-import { keptSecs, spanSecsOf, type Window } from './window.ts'
+import { bucketSecs, retentionSecs, type Window } from './window.ts'
 
 export interface Sample {
   readonly ts: number
@@ -23,8 +23,8 @@ interface SampleRow extends SeriesKey {
   bytesOut: number
 }
 
-const any = '*' // stands for all users, or all clients
-const all: SeriesKey = { userId: any, clientId: any }
+const anyId = '*' // stands for all users, or all clients
+const all: SeriesKey = { userId: anyId, clientId: anyId }
 /** Sums stop here: a JSON number beyond it is not exact. */
 export const maxBytes = Number.MAX_SAFE_INTEGER
 const seriesPerRound = 100
@@ -43,13 +43,13 @@ export async function add(
   em: EntityManager
 ): Promise<[]> {
   const added = sum(committed, nowSecs)
-  const ids = await idsOf(added, em)
+  const ids = await ensureSeries(added, em)
   for (const some of rowBatches(added, 5))
     await em.execute(
       `insert into traffic_sample (series, span_secs, ts, bytes_in, bytes_out)
        values ${some.map(() => '(?, ?, ?, ?, ?)')}
        on conflict (series, span_secs, ts) do update set ${increased}`,
-      some.flatMap(row => [ids.get(keyOf(row)), row.spanSecs, row.ts, row.bytesIn, row.bytesOut]),
+      some.flatMap(row => [ids.get(toKey(row)), row.spanSecs, row.ts, row.bytesIn, row.bytesOut]),
       'run'
     )
   return []
@@ -60,12 +60,17 @@ function sum(committed: readonly CommittedBytes[], nowSecs: number): SampleRow[]
   const rows = new Map<string, SampleRow>()
   for (const { owner: userId, clientId, startSecs, span, bytesIn, bytesOut } of committed) {
     const buckets = span === 'minute' ? (['1m', '1h'] as const) : (['1h'] as const)
-    const kept = buckets.filter(bucket => startSecs >= nowSecs - keptSecs[bucket])
-    const spans = kept.map(bucket => spanSecsOf[bucket])
-    for (const series of [{ userId, clientId }, { userId, clientId: any }, { userId: any, clientId }, all])
+    const kept = buckets.filter(bucket => startSecs >= nowSecs - retentionSecs[bucket])
+    const spans = kept.map(bucket => bucketSecs[bucket])
+    for (const series of [
+      { userId, clientId },
+      { userId, clientId: anyId },
+      { userId: anyId, clientId },
+      all
+    ])
       for (const spanSecs of spans) {
         const ts = Math.floor(startSecs / spanSecs) * spanSecs
-        const key = `${keyOf(series)} ${spanSecs} ${ts}`
+        const key = `${toKey(series)} ${spanSecs} ${ts}`
         const row = rows.get(key) ?? { ...series, spanSecs, ts, bytesIn: 0, bytesOut: 0 }
         row.bytesIn = Math.min(maxBytes, row.bytesIn + bytesIn)
         row.bytesOut = Math.min(maxBytes, row.bytesOut + bytesOut)
@@ -75,20 +80,20 @@ function sum(committed: readonly CommittedBytes[], nowSecs: number): SampleRow[]
   return [...rows.values()].filter(({ bytesIn, bytesOut }) => bytesIn + bytesOut > 0)
 }
 
-async function idsOf(rows: readonly SeriesKey[], em: EntityManager): Promise<Map<string, number>> {
-  const wanted = [...new Map(rows.map(row => [keyOf(row), row])).values()]
-  const ids = await knownIdsOf(wanted, em)
-  const added = wanted.filter(row => !ids.has(keyOf(row))) // only these, as each try to insert uses up an id
+async function ensureSeries(rows: readonly SeriesKey[], em: EntityManager): Promise<Map<string, number>> {
+  const wanted = [...new Map(rows.map(row => [toKey(row), row])).values()]
+  const ids = await loadIds(wanted, em)
+  const added = wanted.filter(row => !ids.has(toKey(row))) // only these, as each try to insert uses up an id
   for (const some of rowBatches(added, 2))
     await em.execute(
       `insert into traffic_series (user_id, client_id) values ${some.map(() => '(?, ?)')} on conflict do nothing`,
       some.flatMap(({ userId, clientId }) => [userId, clientId]),
       'run'
     )
-  return new Map([...ids, ...(await knownIdsOf(added, em))])
+  return new Map([...ids, ...(await loadIds(added, em))])
 }
 
-async function knownIdsOf(wanted: readonly SeriesKey[], em: EntityManager): Promise<Map<string, number>> {
+async function loadIds(wanted: readonly SeriesKey[], em: EntityManager): Promise<Map<string, number>> {
   const ids = new Map<string, number>()
   for (const some of rowBatches(wanted, 2)) {
     const found = await em.execute<{ id: number; user_id: string; client_id: string }[]>(
@@ -96,14 +101,14 @@ async function knownIdsOf(wanted: readonly SeriesKey[], em: EntityManager): Prom
        where (user_id, client_id) in (values ${some.map(() => '(?, ?)')})`,
       some.flatMap(({ userId, clientId }) => [userId, clientId])
     )
-    for (const { id, user_id: userId, client_id: clientId } of found) ids.set(keyOf({ userId, clientId }), id)
+    for (const { id, user_id: userId, client_id: clientId } of found) ids.set(toKey({ userId, clientId }), id)
   }
   return ids
 }
 
 /** A part that `key` leaves out stands for all users, or all clients. */
 export async function read(key: Partial<SeriesKey>, window: Window, em: EntityManager): Promise<Sample[]> {
-  if (Object.values(key).includes(any)) return [] // no id of a user or client
+  if (Object.values(key).includes(anyId)) return [] // no id of a user or client
   const series = await em.findOne(TrafficSeries, { ...all, ...key })
   if (!series) return []
   const rows = await em.execute<Sample[]>(
@@ -139,7 +144,7 @@ export async function pruneAfter(after: number, nowSecs: number, em: EntityManag
          select old.series, old.span_secs, old.ts from traffic_series
          cross join traffic_sample old
          where old.series = traffic_series.id and id > ? and id <= ? and old.span_secs = ? and old.ts < ? limit ?)`,
-      [after, last, spanSecsOf[bucket], nowSecs - keptSecs[bucket], samplesPerRound],
+      [after, last, bucketSecs[bucket], nowSecs - retentionSecs[bucket], samplesPerRound],
       'run'
     )
     if (affectedRows === samplesPerRound) return after
@@ -153,4 +158,4 @@ export async function pruneAfter(after: number, nowSecs: number, em: EntityManag
   return last
 }
 
-const keyOf = ({ userId, clientId }: SeriesKey): string => `${userId} ${clientId}`
+const toKey = ({ userId, clientId }: SeriesKey): string => `${userId} ${clientId}`

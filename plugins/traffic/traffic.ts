@@ -11,7 +11,7 @@ import type { Clients } from '../clients/exports.ts'
 import type { CommittedBytes } from '../stats/exports.ts'
 import * as samples from './samples.ts'
 import type { Traffic as TrafficReply } from './schema.ts'
-import { type Query, windowOf } from './window.ts'
+import { parseWindow, type Query } from './window.ts'
 
 export type Traffic = ReturnType<typeof openTraffic>
 
@@ -27,7 +27,7 @@ export function openTraffic({ store, clock, log, clients }: Deps) {
     series: Partial<samples.SeriesKey>,
     em: EntityManager
   ): Promise<TrafficReply> {
-    const window = windowOf(query, nowSecs())
+    const window = parseWindow(query, nowSecs())
     const found = await samples.read(series, window, em)
     const total = (column: 'bytes_in' | 'bytes_out') =>
       found.reduce((sum, row) => Math.min(samples.maxBytes, sum + row[column]), 0)
@@ -44,7 +44,7 @@ export function openTraffic({ store, clock, log, clients }: Deps) {
     { client_id: clientId, ...query }: Query & { client_id?: string },
     principal: Principal
   ) {
-    windowOf(query, nowSecs()) // an invalid query is refused before user or client are looked up
+    parseWindow(query, nowSecs()) // an invalid query is refused before user or client are looked up
     if (principal.role !== 'superadmin' && principal.userId !== userId)
       throw new Fault(notOwner, 'this is the traffic of another user')
     return store.read(async em => {
@@ -55,7 +55,7 @@ export function openTraffic({ store, clock, log, clients }: Deps) {
   }
 
   function ofClient(clientId: string, { user_id: userId, ...query }: Query & { user_id?: string }) {
-    windowOf(query, nowSecs())
+    parseWindow(query, nowSecs())
     return store.read(async em => {
       await clients.get(clientId, em)
       return read(query, { clientId, ...(userId !== undefined && { userId }) }, em)

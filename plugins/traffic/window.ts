@@ -8,8 +8,8 @@ export const outOfRetention = defineCode('quota_bucket_out_of_retention', 422, 3
 type Bucket = '1m' | '1h'
 
 const daySecs = 86_400
-export const spanSecsOf: Readonly<Record<Bucket, number>> = { '1m': 60, '1h': 3600 }
-export const keptSecs: Readonly<Record<Bucket, number>> = { '1m': 7 * daySecs, '1h': 90 * daySecs }
+export const bucketSecs: Readonly<Record<Bucket, number>> = { '1m': 60, '1h': 3600 }
+export const retentionSecs: Readonly<Record<Bucket, number>> = { '1m': 7 * daySecs, '1h': 90 * daySecs }
 
 /** An hour is shown from one minute after its end: until then reports may be missing. */
 const lateReportSecs = 60
@@ -28,18 +28,18 @@ export interface Window {
   readonly to: number
 }
 
-export function windowOf({ from, to, bucket: given }: Query, nowSecs: number): Window {
+export function parseWindow({ from, to, bucket: given }: Query, nowSecs: number): Window {
   if (from >= to) throw new Fault(invalidTimeRange, 'from must be before to; both are Unix seconds')
-  const fitsMinutes = to - from <= daySecs && from >= nowSecs - keptSecs['1m']
+  const fitsMinutes = to - from <= daySecs && from >= nowSecs - retentionSecs['1m']
   const bucket = given ?? (fitsMinutes ? '1m' : '1h')
-  const oldest = nowSecs - keptSecs[bucket]
+  const oldest = nowSecs - retentionSecs[bucket]
   if (from < oldest)
     throw new Fault(
       outOfRetention,
-      `samples of ${bucket} are kept for ${keptSecs[bucket] / daySecs} days: from must be ${oldest} ` +
+      `samples of ${bucket} are kept for ${retentionSecs[bucket] / daySecs} days: from must be ${oldest} ` +
         `(${timestamp(oldest * 1000)}) or later${bucket === '1m' ? ', or ask for 1h' : ''}`
     )
-  const spanSecs = spanSecsOf[bucket]
+  const spanSecs = bucketSecs[bucket]
   const end = bucket === '1h' ? Math.floor((nowSecs - lateReportSecs) / spanSecs) * spanSecs : to
   return { bucket, spanSecs, from, to: Math.min(to, end) }
 }

@@ -86,7 +86,7 @@ export async function openWorld(t: TestFolder, seed: number) {
         toMs: Date.parse(String(to))
       })),
     failedReports: (): string[] =>
-      eventsOf(servers, 'accounting.not_booked').map(event => JSON.stringify(event))
+      eventsOf(servers, 'accounting.not_committed').map(event => JSON.stringify(event))
   }
 }
 

@@ -152,7 +152,9 @@ t.test(
     t.equal(value('barn_rules', 'room="0"'), undefined)
     t.equal(value('rules'), 0, 'the others are there')
     t.same(
-      log.lines.filter(({ event }) => event === 'metrics.not_told').map(({ fields }) => fields['plugin']),
+      log.lines
+        .filter(({ event }) => event === 'metrics.collect_failed')
+        .map(({ fields }) => fields['plugin']),
       ['barn', 'broken']
     )
   }

@@ -40,7 +40,7 @@ const faults = [
   'request.failed',
   'control.handler_failed',
   'control.session_failed',
-  'accounting.not_booked',
+  'accounting.not_committed',
   'server.crashed',
   'store.broken',
   'plugin.failed'

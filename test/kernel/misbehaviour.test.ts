@@ -290,7 +290,7 @@ t.test('metrics that hang are missing, and the rest of the scrape is complete', 
 
   t.match((await scraping).body, /svc_clients_connected/)
   t.match(
-    log.filter(({ event }) => event === 'metrics.not_told'),
+    log.filter(({ event }) => event === 'metrics.collect_failed'),
     [{ fields: { plugin: 'mute' }, message: /took more than 5 s/ }]
   )
 })

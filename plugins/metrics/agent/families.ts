@@ -35,7 +35,7 @@ export const agentMetrics = (
   buildInfo('svc_agent_build_info', { engine }),
   single('rules', 'Rules that are open.', open),
   single('connected', '1 while the control stream is up.', isConnected ? 1 : 0),
-  ...metricsOf(rules, sample),
+  ...engineMetrics(rules, sample),
   perTarget(targets, 'active', 'Open connections and flows of the target.', ({ active }) => active),
   perTarget(
     targets,
@@ -53,7 +53,7 @@ const perTarget = (
   read: (target: TargetNow) => number
 ): Metric => ({
   name: `svc_agent_rule_target_${name}`,
-  type: typeOf(name),
+  type: metricType(name),
   help,
   labels: ['rule', 'target'],
   samples: targets.map(one => ({ labelValues: [one.rule, one.target], value: read(one) }))
@@ -62,16 +62,16 @@ const perTarget = (
 /** Names differ from the server's, so that a query over server and agents does not count a byte twice. */
 const single = (name: string, help: string, value: number): Metric => ({
   name: `svc_agent_${name}`,
-  type: typeOf(name),
+  type: metricType(name),
   help,
   labels: [],
   samples: [{ labelValues: [], value }]
 })
 
-function metricsOf(rules: readonly RuleCounters[], sample: Sample): readonly Metric[] {
+function engineMetrics(rules: readonly RuleCounters[], sample: Sample): readonly Metric[] {
   const perRule = (name: string, help: string, count: Count): Metric => ({
     name: `svc_agent_rule_${name}`,
-    type: typeOf(name),
+    type: metricType(name),
     help,
     labels: ['rule'],
     samples: rules.map(([rule, runs]) => ({ labelValues: [rule], value: addUp(runs, count) }))
@@ -89,9 +89,9 @@ function metricsOf(rules: readonly RuleCounters[], sample: Sample): readonly Met
     single('meters', 'Meters in use: of rules, owners and quotas.', sample.meters.length),
     single('throttle_wait_seconds', 'Waits for bandwidth, of meters in use.', throttledMs / 1000),
     single('engine_events_dropped_total', 'Advisory events dropped.', sample.eventsDropped),
-    inAndOut('bytes_total', 'Payload bytes delivered.', ofPorts('bytesIn'), ofPorts('bytesOut')),
-    inAndOut('datagrams_total', 'Datagrams delivered.', ofPorts('datagramsIn'), ofPorts('datagramsOut')),
-    perRule('active', 'Open connections and flows.', ofPorts('active')),
+    inAndOut('bytes_total', 'Payload bytes delivered.', sumPorts('bytesIn'), sumPorts('bytesOut')),
+    inAndOut('datagrams_total', 'Datagrams delivered.', sumPorts('datagramsIn'), sumPorts('datagramsOut')),
+    perRule('active', 'Open connections and flows.', sumPorts('active')),
     perRule('connections_total', 'Connections and flows.', counters => counters.connectionsTotal),
     perRule('dns_failures_total', 'Failed lookups of targets.', counters => counters.dnsFailures),
     perRule('target_failovers_total', 'Failovers to other targets.', counters => counters.targetFailovers),
@@ -101,11 +101,11 @@ function metricsOf(rules: readonly RuleCounters[], sample: Sample): readonly Met
   ]
 }
 
-const typeOf = (name: string) => (name.endsWith('_total') ? 'counter' : 'gauge')
+const metricType = (name: string) => (name.endsWith('_total') ? 'counter' : 'gauge')
 
 type Count = (counters: Counters) => number
 
-const ofPorts =
+const sumPorts =
   (name: Exclude<keyof PortCounters, 'port'>): Count =>
   ({ ports }) =>
     addUp(ports, port => port[name])

@@ -6,7 +6,7 @@ import type { Check } from '../wire.ts'
  * Without the server an agent forwards its saved rules: then it is ready. One rule that cannot be opened is its owner's
  * matter; an agent that can open none is not ready.
  */
-export function checksOf(
+export function runChecks(
   { rules, objects }: Pick<AgentCall, 'rules' | 'objects'>,
   isConnected: boolean
 ): Check[] {

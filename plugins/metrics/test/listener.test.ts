@@ -84,7 +84,7 @@ t.test('a plugin whose metrics fail does not affect the others', async t => {
 
   t.same([families.has('svc_x'), families.has('svc_y')], [false, true])
   t.match(
-    found.log.filter(({ event }) => event === 'metrics.not_told'),
+    found.log.filter(({ event }) => event === 'metrics.collect_failed'),
     [{ fields: { plugin: 'x' } }]
   )
 })
@@ -110,7 +110,7 @@ t.test('two plugins may share a metric if its type and labels are the same', asy
 
   t.same([...(families.get('svc_shared')?.series.keys() ?? [])], ['by="x"', 'by="y"'])
   t.same(
-    found.log.filter(({ event }) => event === 'metrics.not_told').map(({ fields }) => fields['plugin']),
+    found.log.filter(({ event }) => event === 'metrics.collect_failed').map(({ fields }) => fields['plugin']),
     ['nameless', 'z-counting']
   )
 })

@@ -14,7 +14,7 @@ export class Quota0001 extends Migration {
       "hold_secs" int not null,
       "created_at" bigint not null,
       "updated_at" bigint not null,
-      "level_told" int null,
+      "level_notified" int null,
       "enforced" integer not null default false,
       "instance_id" varchar(64) null,
       primary key ("user_id", "client_id"))`)

@@ -26,7 +26,7 @@ const baseUpdate: TrafficQuotaUpdate = {
   anchor: Date.UTC(2025, 11, 15, 12, 0, 10) / 1000,
   period_end: Date.UTC(2026, 0, 15, 12, 0, 10) / 1000, // 10 s from now
   since: Date.UTC(2025, 11, 15, 12, 0, 10) / 1000,
-  booked: 0,
+  used: 0,
   credit: 0,
   epoch: '',
   seq: 0,
@@ -97,11 +97,11 @@ t.test('the budget is the size less uncleared usage and less bytes that are not 
   await pushRule(connection, 'rule-1', 1, 8001)
   setDelivered(agent, 1, 100)
 
-  await set({ booked: 400, credit: 50 })
+  await set({ used: 400, credit: 50 })
   t.match(budgets(agent), [{ mark: 100 + 1000 - 400 + 50 - 100 }])
 
   setDelivered(agent, 1, 150)
-  await set({ revision: 11, booked: 5000 })
+  await set({ revision: 11, used: 5000 })
   t.match(budgets(agent), [{ mark: 150 }], 'nothing remains, however large the usage')
 
   await set({ revision: 9, monthly_bytes: 9 })

@@ -27,9 +27,9 @@ t.test('each change is pushed: size, usage up to a report, credit, period', asyn
 
   const terms = { action: 'SET', user_id: 'ann', period_end: february, since: noon / 1000, hold_secs: 60 }
   t.match(updates(), [
-    { ...terms, monthly_bytes: 1000, booked: 0, credit: 0, epoch: '', seq: 0 },
-    { ...terms, monthly_bytes: 2000, booked: 1000, credit: 0, epoch, seq: 7 },
-    { ...terms, monthly_bytes: 2000, booked: 1000, credit: 1000, epoch, seq: 7 },
+    { ...terms, monthly_bytes: 1000, used: 0, credit: 0, epoch: '', seq: 0 },
+    { ...terms, monthly_bytes: 2000, used: 1000, credit: 0, epoch, seq: 7 },
+    { ...terms, monthly_bytes: 2000, used: 1000, credit: 1000, epoch, seq: 7 },
     { action: 'REMOVE', user_id: 'ann' }
   ])
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { firstOfMonth, periodOf } from '../period.ts'
+import { firstOfMonth, periodAt } from '../period.ts'
 import { openRandom } from './random.ts'
 
 const secs = (text: string): number => Date.parse(text) / 1000
@@ -16,7 +16,7 @@ t.test('a period is a calendar month from its anchor', async t => {
     ['2024-02-29T00:00:00Z', '2025-03-01T00:00:00Z', '2025-02-28T00:00:00Z', '2025-03-29T00:00:00Z'],
     ['1999-12-30T00:00:00Z', '2100-02-28T00:00:00Z', '2100-02-28T00:00:00Z', '2100-03-30T00:00:00Z']
   ] as const)
-    t.same(periodOf(secs(anchor), secs(at)), { start: secs(start), end: secs(end) }, `${anchor} at ${at}`)
+    t.same(periodAt(secs(anchor), secs(at)), { start: secs(start), end: secs(end) }, `${anchor} at ${at}`)
 })
 
 const dayIn = (time: number): number => new Date(time * 1000).getUTCDate()
@@ -29,12 +29,12 @@ t.test('over 20 years periods follow one another without gap or drift', async t 
   const random = openRandom(7)
   for (let run = 0; run < 40; run++) {
     const anchor = secs('2000-01-01T00:00:00Z') + random(8766 * hour) * hour
-    let { start, end } = periodOf(anchor, anchor)
+    let { start, end } = periodAt(anchor, anchor)
     if (start !== anchor) t.fail('the first does not begin at the anchor')
     for (let month = 0; month < 20 * 12; month++) {
       const inside = start + random(end - start)
-      const [first, last, next] = [start, end - 1, end].map(at => periodOf(anchor, at))
-      for (const period of [first, last, periodOf(anchor, inside)])
+      const [first, last, next] = [start, end - 1, end].map(at => periodAt(anchor, at))
+      for (const period of [first, last, periodAt(anchor, inside)])
         if (period?.start !== start || period.end !== end) t.fail(`${anchor}: ${inside} is in another`)
       if (next?.start !== end) t.fail(`${anchor}: a gap after ${end}`)
       if (dayIn(end) !== Math.min(dayIn(anchor), lastDayOf(end)))

@@ -1,8 +1,8 @@
 import t from 'tap'
 import type { CommittedBytes } from '../../stats/exports.ts'
 import type { Quota } from '../entities.ts'
-import { periodOf } from '../period.ts'
-import { bytesUsedOf, currentPeriod, rolledOver, withCommitted, withExhaustion } from '../usage.ts'
+import { periodAt } from '../period.ts'
+import { currentPeriod, netUsage, rollOver, withCommitted, withExhaustion } from '../usage.ts'
 import { openRandom } from './random.ts'
 
 const start = Date.UTC(2024, 0, 31, 6)
@@ -17,7 +17,7 @@ const quota: Quota = {
   used: 0,
   credit: 0,
   exhaustedAt: null,
-  levelTold: null,
+  levelNotified: null,
   holdSecs: 60,
   enforced: false,
   instanceId: null,
@@ -46,16 +46,16 @@ t.test('over 20 years of a jumping clock, no period comes back and each begins w
   for (let step = 0; now < start + 20 * 365 * dayMs; step++) {
     now += (random(10) < 7 ? 1 : -1) * random(20 * dayMs)
     const before = row
-    row = rolledOver(row, now)
+    row = rollOver(row, now)
     const period = currentPeriod(row, now)
     const isNext = row.periodStart > before.periodStart
     if (row.periodStart < before.periodStart) t.fail(`step ${step}: the period went back`)
     if (isNext && row.used + row.credit > 0) t.fail(`step ${step}: usage was carried over`)
     if (!isNext && row.used !== before.used) t.fail(`step ${step}: usage was lost within a period`)
-    if (periodOf(row.anchor, row.periodStart).end !== period.end) t.fail(`step ${step}: wrong end`)
+    if (periodAt(row.anchor, row.periodStart).end !== period.end) t.fail(`step ${step}: wrong end`)
     row = withCommitted(row, [delivered(now, random(300))], now)
     if (random(8) === 0) row = withExhaustion({ ...row, credit: row.used }, now)
-    if ((row.exhaustedAt !== null) !== bytesUsedOf(row) >= row.monthlyBytes)
+    if ((row.exhaustedAt !== null) !== netUsage(row) >= row.monthlyBytes)
       t.fail(`step ${step}: wrong exhaustion`)
   }
 })
@@ -73,7 +73,7 @@ t.test('a span counts in the period in which it ends', async t => {
 })
 
 t.test('a quota of 0 bytes is exhausted from the start of its period', async t => {
-  const next = rolledOver({ ...quota, monthlyBytes: 0 }, start + 40 * dayMs)
+  const next = rollOver({ ...quota, monthlyBytes: 0 }, start + 40 * dayMs)
 
   t.equal(next.exhaustedAt, Date.UTC(2024, 1, 29, 6))
 })

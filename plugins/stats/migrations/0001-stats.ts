@@ -36,15 +36,15 @@ export class Stats0001 extends Migration {
       "client_id" varchar(26) not null,
       "epoch" varchar(32) not null,
       "seq" bigint not null,
-      "booked_at" bigint not null,
+      "committed_at" bigint not null,
       "minute" bigint not null default 0,
-      "whole" bigint not null default 0,
+      "complete_seq" bigint not null default 0,
       primary key ("client_id", "epoch"))`)
-    this.addSql(`create table "stats_holder" (
+    this.addSql(`create table "stats_removed_rule" (
       "rule_id" varchar(26) not null primary key,
       "client_id" varchar(26) not null,
       "owner" varchar(32) not null,
       "is_last" boolean not null)`)
-    this.addSql('create index "stats_holder_client_id_index" on "stats_holder" ("client_id")')
+    this.addSql('create index "stats_removed_rule_client_id_index" on "stats_removed_rule" ("client_id")')
   }
 }

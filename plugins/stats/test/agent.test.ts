@@ -1,4 +1,4 @@
-// The agent half with a real journal and a scripted stream.
+// The agent plugin with a real journal and a scripted stream.
 import t, { type Test } from 'tap'
 import type { Counters } from '../../../agent/engine/engine.ts'
 import { openJournal } from '../../../agent/journal/journal.ts'
@@ -29,7 +29,7 @@ function agentFixture(t: Test, dir = t.testdir()) {
   const journal = openJournal({ db, clock, log: recordLog(log) })
   let sample: Counters[] = []
   const takeSample = () => journal.tick(sample)
-  // Only the members that the plugin uses.
+  // Has only the members that the plugin uses.
   const call = { journal, takeSample, codec, clock, log: recordLog(log) } as unknown as AgentCall
   const reports: StatsReport[] = []
   let refusal: string | null = null
@@ -92,7 +92,7 @@ t.test('the first report on a stream is sent at once, later ones only when somet
   )
 })
 
-t.test('a report is sent when only the active connections have changed', async t => {
+t.test('a change of active connections alone causes a report', async t => {
   const { journal, clock, reports, connect } = agentFixture(t)
   journal.bind(1, webRule)
   journal.tick([ruleCounters(1, [0, 0], { active: 1, connectionsTotal: 1 })])
@@ -108,7 +108,7 @@ t.test('a report is sent when only the active connections have changed', async t
   )
 })
 
-t.test('a long report is sent in parts, the active connections with the last', async t => {
+t.test('a long report is sent in parts, with the active connections in the last part', async t => {
   const { journal, clock, reports, connect } = agentFixture(t)
   for (let id = 1; id <= 400; id++) journal.bind(id, { ...webRule, id: `01RULE${id}` })
   journal.tick(Array.from({ length: 400 }, (_, i) => ruleCounters(i + 1, [1, 1], { active: 1 })))
@@ -127,7 +127,7 @@ t.test('a long report is sent in parts, the active connections with the last', a
   t.ok(reports.every(report => codec.encode(StatsReport, report).length < 256 * 1024))
 })
 
-t.test('a report that failed is sent again completely', async t => {
+t.test('a failed report is sent again in full', async t => {
   const { journal, clock, reports, log, connect, refuse } = agentFixture(t)
   journal.bind(1, webRule)
   journal.tick([ruleCounters(1, [10, 0], { active: 1 })])
@@ -142,7 +142,7 @@ t.test('a report that failed is sent again completely', async t => {
   t.match(reports, [{ live: [{}], rows: [{ bytes_in: 10 }, {}, {}] }])
 })
 
-t.test('after a reconnect only rows after the committed seq are reported', async t => {
+t.test('after a reconnect the agent reports only rows after the committed seq', async t => {
   const { journal, clock, reports, connect } = agentFixture(t)
   journal.bind(1, webRule)
   journal.tick([ruleCounters(1, [10, 0])])
@@ -162,7 +162,7 @@ t.test('after a reconnect only rows after the committed seq are reported', async
   )
 })
 
-t.test('an older epoch is reported before the running one, with the gap between them', async t => {
+t.test('an older epoch is reported before the current one, with the gap between them', async t => {
   const dir = t.testdir()
   const before = agentFixture(t, dir)
   before.journal.bind(1, webRule)
@@ -179,7 +179,7 @@ t.test('an older epoch is reported before the running one, with the gap between 
   t.notOk(reports[0]?.gap)
 })
 
-t.test('the agent reports everything counted so far on request and before it stops', async t => {
+t.test('the agent reports all counts on request and before it stops', async t => {
   const { journal, clock, reports, call, connect, setCounters } = agentFixture(t)
   journal.bind(1, webRule)
   connect()

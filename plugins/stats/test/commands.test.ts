@@ -1,15 +1,15 @@
 import t from 'tap'
-import { passed } from '../commands.ts'
+import { toRates } from '../commands.ts'
 import type { RuleStats } from '../schema.ts'
 
-t.test('rule stats --watch tells the rates of what has passed since the look before', async t => {
+t.test('rule stats --watch prints the rates since the previous reading', async t => {
   const stats = { bytes_in: 1000, bytes_out: 0, active_connections: 2, active_flows: 0, connections_total: 7 }
-  const look = (at: number, more: object) =>
+  const reading = (at: number, more: object) =>
     ({ ...stats, ...more, at }) as RuleStats & { readonly at: number }
 
-  const [text, result] = passed(
-    look(1000, {}),
-    look(6000, { bytes_in: 626_000, bytes_out: 50, active_connections: 3, connections_total: 12 })
+  const [text, result] = toRates(
+    reading(1000, {}),
+    reading(6000, { bytes_in: 626_000, bytes_out: 50, active_connections: 3, connections_total: 12 })
   )
 
   t.equal(text, 'in 1.0 Mbit/s    out 80 bit/s      open 3  new 5')

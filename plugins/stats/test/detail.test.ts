@@ -67,16 +67,16 @@ t.test('a stream sends an event at once, every five seconds, and when the rule i
   await clock.advance(5_000)
   t.match(await events(), { event: 'stats', data: { bytes_in: 30 } })
   await clock.advance(5_000)
-  t.match(await events(), { event: 'stats', data: { bytes_in: 30 } }, 'without a change, too')
+  t.match(await events(), { event: 'stats', data: { bytes_in: 30 } }, 'even without a change')
 
   await disconnect(agent) // no connection left to drain
   t.equal((await call('DELETE', `/v1/rules/${ruleId}`)).status, 204)
   t.match(await events(), { event: 'removed', data: { rule_id: ruleId } })
-  t.equal(await events(), null, 'and then it ends')
+  t.equal(await events(), null, 'the stream ends')
 })
 
 t.test(
-  'an event of a stream costs two statements, whatever plugins add to rules',
+  'a stream event costs two statements, however many plugins extend rules',
   { skip: notOnPostgres('it counts statements of SQLite') },
   async t => {
     const fixture = await statsFixture(t, { plugins: Object.keys(builtin) })
@@ -91,8 +91,12 @@ t.test(
     await clock.advance(5_000)
     t.match(await events(), { event: 'stats' })
 
-    const ofRules = asked.sql.filter(sql => /\brule_id\b|\bfrom "?rules\b/.test(sql))
-    t.equal(ofRules.length, 2, `the rule, which shows who may read it, and its totals: ${ofRules.join('\n')}`)
+    const ruleStatements = asked.sql.filter(sql => /\brule_id\b|\bfrom "?rules\b/.test(sql))
+    t.equal(
+      ruleStatements.length,
+      2,
+      `one for the rule and its access, one for its totals: ${ruleStatements.join('\n')}`
+    )
   }
 )
 
@@ -104,7 +108,7 @@ t.test('a stream of an unknown rule is refused before its first event', async t 
   })
 })
 
-/** Opens a stream over a real socket. Each call of the result returns the next event, null after the last. */
+/** Opens a stream over a real socket. Each call of the result returns the next event, or null after the last. */
 async function watch(t: Test, { server: { origin } }: StatsFixture, path: string) {
   const headers = { authorization: `Bearer ${operatorToken}` }
   const request = get(`${origin}${path}`, { headers, agent: false })

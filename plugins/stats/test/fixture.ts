@@ -1,4 +1,4 @@
-// A server with a ledger, and agents that send the reports of a test.
+// A server with stats, and scripted agents that send reports.
 import type { Test } from 'tap'
 import { noCounts, toColumns } from '../../../agent/wire/counters.ts'
 import {
@@ -38,11 +38,11 @@ export interface StatsFixture extends RulesFixture {
   connected(clientId: string, script?: Partial<Script>): Promise<ScriptedAgent>
   /** Closes the stream of the agent and waits until the server has logged the disconnect. */
   disconnect(agent: ScriptedAgent): Promise<void>
-  /** A connected client with one rule. */
+  /** Connects a client with one rule. */
   edge(name?: string): Promise<{ clientId: string; agent: ScriptedAgent; ruleId: string }>
 }
 
-/** A fake clock that also resolves when the server starts to collect a batch of reports. */
+/** A fake clock with a promise that resolves when the server begins a batch of reports. */
 function reportClock(): { readonly clock: FakeClock; batchScheduled(): Promise<void> } {
   const inner = fakeClock(noon)
   let batchScheduled = Promise.withResolvers<void>()
@@ -99,7 +99,7 @@ const codec = openCodec(messages)
 export const committedIn = ({ welcome }: ScriptedAgent): Readonly<Record<string, number>> =>
   codec.decode(CommittedEpochs, welcome.parts[welcomePart] ?? new Uint8Array()).committed
 
-/** Returns the plugins of a server that passes committed bytes to these functions. */
+/** Returns the plugins of a server that passes committed bytes to the listeners. */
 export const withCommitted = (...listeners: readonly Parameters<typeof committedSlot.fill>[0][]) => [
   'users',
   'clients',

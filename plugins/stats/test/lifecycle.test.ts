@@ -12,7 +12,7 @@ import { minute, noon, otherEpoch, row, statsFixture, withCommitted } from './fi
 
 const hour = 3_600_000
 
-t.test('active connections become zero after the client has been away for 30 s, not before', async t => {
+t.test('active connections become zero after the client is offline for 30 s, not before', async t => {
   const { edge, report, stats, clock, disconnect } = await statsFixture(t)
   const { agent, ruleId } = await edge()
   await report(agent, { live: [{ rule_id: ruleId, port: 8080, connections: 3 }] })
@@ -74,7 +74,7 @@ t.test('reports of a deleted rule are committed until its agent has reported all
   await disconnect(agent)
   t.match(await call('DELETE', `/v1/rules/${ruleId}`), { status: 204 })
 
-  // The rule still drains at the agent, which reconnects and sends several reports meanwhile.
+  // The rule still drains on the agent, which reconnects and sends several reports.
   const inventory = [{ kind: 'rule', id: ruleId, revision: 1 }]
   const draining = await connected(clientId, { inventory })
   for (const seq of [2, 3, 4]) await report(draining, { seq, rows: bytes(seq) })
@@ -165,7 +165,7 @@ t.test('traffic of a rule that existed for two seconds is committed for its owne
   t.match(received, [{ clientId, owner: 'ada', ruleId, bytesIn: 10, bytesOut: 20 }])
 })
 
-t.test('data of rules and clients deleted while stats were off is deleted at the next start', async t => {
+t.test('rows of rules and clients deleted while stats was off are deleted at the next start', async t => {
   const first = await statsFixture(t)
   const [one, two] = [await first.edge('one'), await first.edge('two')]
   const kept = await first.push({ client: one.clientId, listen_port: 1 })
@@ -188,7 +188,7 @@ t.test('data of rules and clients deleted while stats were off is deleted at the
   t.match(await store.read(em => em.find(StatsEpoch, {})), [{ clientId: one.clientId }])
 })
 
-t.test('minutes are deleted after two days, their totals are not', async t => {
+t.test('minutes are deleted after two days, but their totals stay', async t => {
   const { edge, report, stats, clock, server } = await statsFixture(t)
   const { agent, ruleId } = await edge()
   const minutes = () => server.depsOf('stats').store.read(em => em.find(StatsRow, { kind: 'minute' }))
@@ -204,7 +204,7 @@ t.test('minutes are deleted after two days, their totals are not', async t => {
   t.match(await stats(ruleId), { bytes_in: 20 })
 })
 
-t.test('the rest of a partly committed minute is committed once, even days later', async t => {
+t.test('the rest of an incomplete minute is committed once, even days later', async t => {
   const { edge, report, stats, clock, disconnect, connected } = await statsFixture(t)
   const { agent, clientId, ruleId } = await edge()
   const rows = (bytes_in: number) => [row(ruleId, 'minute', minute, { bytes_in })]
@@ -217,7 +217,7 @@ t.test('the rest of a partly committed minute is committed once, even days later
   t.match(await stats(ruleId), { bytes_in: 80 })
 })
 
-t.test('rows of an epoch that ended long ago are deleted, their totals are not', async t => {
+t.test('rows of an epoch that ended long ago are deleted, but their totals stay', async t => {
   const { edge, report, stats, clock, server, disconnect, connected } = await statsFixture(t)
   const { agent, clientId, ruleId } = await edge()
   const { store } = server.depsOf('stats')
@@ -238,18 +238,18 @@ t.test('rows of an epoch that ended long ago are deleted, their totals are not',
   t.match(await stats(ruleId), { bytes_in: 15 })
 })
 
-t.test('the last thousand epochs of a client that restarts often are kept', async t => {
+t.test('a client that restarts often keeps its last thousand epochs', async t => {
   const { edge, clock, server } = await statsFixture(t)
   const { clientId } = await edge()
   const { store } = server.depsOf('stats')
   await store.change(async em => {
     for (let i = 0; i < 1100; i++)
-      await em.insert(StatsEpoch, { clientId, epoch: `e${i}`, seq: 1, minute: 0, bookedAt: i })
+      await em.insert(StatsEpoch, { clientId, epoch: `e${i}`, seq: 1, minute: 0, committedAt: i })
   })
 
   await clock.advance(hour)
   const epochs = await until(
-    () => store.read(em => em.find(StatsEpoch, { clientId }, { orderBy: { bookedAt: 'asc' } })),
+    () => store.read(em => em.find(StatsEpoch, { clientId }, { orderBy: { committedAt: 'asc' } })),
     found => found.length < 1100
   )
 
@@ -276,7 +276,7 @@ t.test('deleting a client deletes its stats', async t => {
   )
 })
 
-t.test('a revoked client is asked for its last report before its stream ends', async t => {
+t.test('the server asks a revoked client for its last report before the stream ends', async t => {
   const { enroll, connect, call } = await statsFixture(t)
   const clientId = await enroll()
   const agent = await connect(clientId, {
@@ -293,7 +293,7 @@ t.test('the event loop is not blocked while old minutes are deleted', async t =>
   const { server } = await statsFixture(t)
   const { store, stats } = server.depsOf('stats') as unknown as { store: Kernel['store']; stats: Stats }
   await store.change(async em => {
-    await em.insert(StatsEpoch, { clientId: 'c', epoch: 'e', seq: 1, minute: 1_000_000_060, bookedAt: 0 })
+    await em.insert(StatsEpoch, { clientId: 'c', epoch: 'e', seq: 1, minute: 1_000_000_060, committedAt: 0 })
     await em.execute(
       `insert into stats_row with recursive n(i) as (values (1) union all select i + 1 from n where i < 2500)
        select 'c', 'e', 'r' || i, 'minute', '1000000000', ${Array(9).fill('0')} from n`

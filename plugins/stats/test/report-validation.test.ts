@@ -1,4 +1,4 @@
-// What an agent reports counts only for its own rules, their ports and targets, and for times that can be.
+// A report counts only for the client's own rules, for their ports and targets, and for plausible times.
 import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { noCounts } from '../../../agent/wire/counters.ts'
@@ -7,7 +7,7 @@ import type { Kernel } from '../../../kernel/plugin.ts'
 import { notOnPostgres } from '../../../test/support/store.ts'
 import type { Scrape } from '../../metrics/scrape.ts'
 import { StatsEpoch, StatsRow, StatsTotal } from '../entities.ts'
-import { judgeRows, windowAt } from '../report-validation.ts'
+import { reportWindow, validateRows } from '../report-validation.ts'
 import { openRowLimit } from '../row-limit.ts'
 import { epoch, minute, noon, otherEpoch, row, type StatsFixture, statsFixture } from './fixture.ts'
 
@@ -20,14 +20,14 @@ const refusals = ({ log }: StatsFixture) =>
 
 const deps = (on: StatsFixture) => on.server.depsOf('stats') as Kernel
 
-/** The rows that both tables have. */
+/** The rows of both tables. */
 const stored = (on: StatsFixture) =>
   deps(on).store.read(async em => ({
     rows: (await em.find(StatsRow, {})).map(({ kind, key }) => `${kind} ${key}`).sort(),
     totals: (await em.find(StatsTotal, {})).map(({ kind, key }) => `${kind} ${key}`).sort()
   }))
 
-t.test('a row that an agent may not report does not count, the others of its report do', async t => {
+t.test('an invalid row does not count, but the other rows of its report do', async t => {
   const on = await statsFixture(t)
   const { agent, clientId, ruleId } = await on.edge()
   const refused: readonly (readonly [reason: string, row: ReportRow])[] = [
@@ -52,13 +52,16 @@ t.test('a row that an agent may not report does not count, the others of its rep
   const rule = {
     clientId,
     owner: 'ann',
-    parts: { listenFrom: 8080, listenTo: 8080, targets: [target], former: { targets: [], ports: [] } }
+    shape: { listenFrom: 8080, listenTo: 8080, targets: [target], former: { targets: [], ports: [] } }
   }
   for (const [reason, bad] of refused)
-    t.match(judgeRows({ clientId, rows: [bad], live: [] }, new Map([[ruleId, rule]]), windowAt(on.clock)), {
-      own: [],
-      refused: [{ report: 'stats', reason, rule: ruleId, kind: bad.kind, key: bad.key }]
-    })
+    t.match(
+      validateRows({ clientId, rows: [bad], live: [] }, new Map([[ruleId, rule]]), reportWindow(on.clock)),
+      {
+        accepted: [],
+        refused: [{ report: 'stats', reason, rule: ruleId, kind: bad.kind, key: bad.key }]
+      }
+    )
   await on.report(agent, {
     rows: [...refused.map(([, row]) => row), row(ruleId, 'minute', minute, { bytes_in: 7 })]
   })
@@ -68,7 +71,7 @@ t.test('a row that an agent may not report does not count, the others of its rep
   t.match(refusals(on), [{ client: clientId, reason: 'kind', suppressed: 0 }])
 })
 
-t.test("an agent does not change another client's metrics with made-up open connections", async t => {
+t.test("an agent cannot change another client's metrics with invented connections", async t => {
   const plugins = ['users', 'clients', 'rules', 'stats', 'metrics']
   const on = await statsFixture(t, { plugins })
   const [own, other] = [await on.edge('own'), await on.edge('other')]
@@ -90,7 +93,7 @@ t.test("an agent does not change another client's metrics with made-up open conn
   t.match(await on.call('GET', '/v1/stats/summary'), { body: { active_connections: 5 } })
 })
 
-t.test('a thousand made-up reasons are 33 series, and their counts add up', async t => {
+t.test('a thousand invented reasons become 33 series, and their counts add up', async t => {
   const on = await statsFixture(t)
   const { agent, ruleId } = await on.edge()
   const rows = Array.from({ length: 500 }, (_, i) => row(ruleId, 'rejected', `made.up_${i}`, { rejected: 2 }))
@@ -108,42 +111,39 @@ t.test('a thousand made-up reasons are 33 series, and their counts add up', asyn
   )
 })
 
-t.test(
-  'sums of the largest values end at the largest exact number, and every route still answers',
-  async t => {
-    const on = await statsFixture(t)
-    const { agent, ruleId } = await on.edge()
-    const { body: second } = await on.push({ client: 'edge', listen_port: 9000 })
-    const counts = { connections: most, dns_failures: most, failovers: most, datagrams_in: most }
+t.test('sums stop at the largest exact number, and every route still answers', async t => {
+  const on = await statsFixture(t)
+  const { agent, ruleId } = await on.edge()
+  const { body: second } = await on.push({ client: 'edge', listen_port: 9000 })
+  const counts = { connections: most, dns_failures: most, failovers: most, datagrams_in: most }
 
-    for (const run of [epoch, otherEpoch])
-      await on.report(agent, {
-        epoch: run,
-        rows: [ruleId, second.rule_id].flatMap(id => [
-          row(id, 'rule', '', counts),
-          row(id, 'target', '10.0.0.1:80', { bytes_in: most }),
-          row(id, 'rejected', 'loop', { rejected: most })
-        ])
-      })
-    await deps(on).store.change(em =>
-      em.nativeUpdate(StatsTotal, { kind: 'rule' }, { bytesIn: most, bytesOut: most })
-    )
-
-    t.match((await on.call('GET', `/v1/rules/${ruleId}/stats?per_target=true`)).body, {
-      bytes_in: most,
-      connections_total: most,
-      datagrams_in: most,
-      rejected: { loop: most },
-      per_target: [{ bytes_in: most }]
+  for (const run of [epoch, otherEpoch])
+    await on.report(agent, {
+      epoch: run,
+      rows: [ruleId, second.rule_id].flatMap(id => [
+        row(id, 'rule', '', counts),
+        row(id, 'target', '10.0.0.1:80', { bytes_in: most }),
+        row(id, 'rejected', 'loop', { rejected: most })
+      ])
     })
-    t.match(await on.call('GET', '/v1/stats/summary'), {
-      status: 200,
-      body: { bytes_in: most, bytes_out: most }
-    })
-  }
-)
+  await deps(on).store.change(em =>
+    em.nativeUpdate(StatsTotal, { kind: 'rule' }, { bytesIn: most, bytesOut: most })
+  )
 
-t.test('the last bytes of a deleted rule count, its ports and reasons do not', async t => {
+  t.match((await on.call('GET', `/v1/rules/${ruleId}/stats?per_target=true`)).body, {
+    bytes_in: most,
+    connections_total: most,
+    datagrams_in: most,
+    rejected: { loop: most },
+    per_target: [{ bytes_in: most }]
+  })
+  t.match(await on.call('GET', '/v1/stats/summary'), {
+    status: 200,
+    body: { bytes_in: most, bytes_out: most }
+  })
+})
+
+t.test('the last bytes of a deleted rule count, but its ports and reasons do not', async t => {
   const on = await statsFixture(t)
   const { agent, clientId, ruleId } = await on.edge()
   await on.disconnect(agent)
@@ -165,7 +165,7 @@ t.test('the last bytes of a deleted rule count, its ports and reasons do not', a
 })
 
 t.test(
-  'a client has at most 20,000 epochs and 200,000 rows; a report beyond adds no row',
+  'a client has at most 20,000 epochs and 200,000 rows; a report beyond them adds no row',
   { skip: notOnPostgres('its rows are made by a function of SQLite') },
   async t => {
     const on = await statsFixture(t)
@@ -174,7 +174,7 @@ t.test(
     const numbers = (to: number) =>
       `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${to})`
     await store.change(async em => {
-      await em.execute(`insert into stats_epoch (client_id, epoch, seq, booked_at)
+      await em.execute(`insert into stats_epoch (client_id, epoch, seq, committed_at)
       ${numbers(20_001)} select '${clientId}', printf('%032x', i), 1, i from n`)
       await em.execute(`insert into stats_row (client_id, epoch, rule_id, kind, key, bytes_in, bytes_out, connections,
       dns_failures, failovers, rejected) ${numbers(200_000)}
@@ -188,14 +188,14 @@ t.test(
     t.equal(await store.read(em => em.count(StatsEpoch, { clientId })), 19_002)
 
     const rowLimit = openRowLimit(on)
-    const refusedOf = async () => {
-      const own = { ...noCounts, kind: 'minute', key: minute, ruleId, owner: 'ann' }
-      return (await store.change(em => rowLimit.keep(clientId, [own], new Map(), em))).refused.length
+    const countRefused = async () => {
+      const added = { ...noCounts, kind: 'minute', key: minute, ruleId, owner: 'ann' }
+      return (await store.change(em => rowLimit.admit(clientId, [added], new Map(), em))).refused.length
     }
-    t.equal(await refusedOf(), 1)
-    await store.change(em => em.nativeDelete(StatsRow, { clientId })) // as another server deletes what is old
-    t.equal(await refusedOf(), 1)
+    t.equal(await countRefused(), 1)
+    await store.change(em => em.nativeDelete(StatsRow, { clientId })) // as a peer server prunes old rows
+    t.equal(await countRefused(), 1)
     await on.clock.advance(60_000)
-    t.equal(await refusedOf(), 0, 'it is counted anew within a minute')
+    t.equal(await countRefused(), 0, 'rows are counted again within a minute')
   }
 )

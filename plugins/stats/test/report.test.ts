@@ -33,7 +33,7 @@ t.test('a new rule has stats at once', async t => {
   })
 })
 
-t.test('reported minutes are added up, and the answer has the seq of the report and the time', async t => {
+t.test('reported minutes add up, and the answer has the seq of the report and the server time', async t => {
   const { edge, report, stats } = await statsFixture(t)
   const { agent, ruleId } = await edge()
 
@@ -64,7 +64,7 @@ t.test('reported minutes are added up, and the answer has the seq of the report 
   })
 })
 
-t.test('a repeated report adds nothing, a grown one adds the difference', async t => {
+t.test('a repeated report adds nothing, and a later one adds only its increase', async t => {
   const { edge, report, stats } = await statsFixture(t)
   const { agent, ruleId } = await edge()
   const rows = (bytes_in: number, connections: number) => [
@@ -110,7 +110,7 @@ t.test('parts of a report and reports of one batch are each committed once', asy
   t.match(await stats(two.ruleId), { bytes_out: 9 })
 })
 
-t.test('a lower value is refused and logged, the other rows are committed', async t => {
+t.test('a lower value is refused and logged, but the other rows are committed', async t => {
   const { edge, report, stats, log } = await statsFixture(t)
   const { agent, clientId, ruleId } = await edge()
   await report(agent, { seq: 1, rows: [row(ruleId, 'minute', minute, { bytes_in: 10, bytes_out: 10 })] })
@@ -156,7 +156,7 @@ t.test('totals of two epochs add up, and the gap between them is logged once', a
   t.equal(gaps.length, 1)
 })
 
-t.test('an agent that makes up gaps without end writes 20 lines a minute', async t => {
+t.test('an agent that keeps inventing gaps writes at most 20 lines a minute', async t => {
   const { edge, report, log, clock } = await statsFixture(t)
   const { agent } = await edge()
   const gap = { from_ms: noon - 5000, to_ms: noon - 1000 }
@@ -170,7 +170,7 @@ t.test('an agent that makes up gaps without end writes 20 lines a minute', async
   t.match(gaps().at(-1), { fields: { suppressed: 10 } })
 })
 
-t.test('Welcome has the committed seq of each epoch, also after a restart of the server', async t => {
+t.test('Welcome has the committed seq of each epoch, even after a restart of the server', async t => {
   const { edge, report, stop, dir } = await statsFixture(t)
   const { agent, clientId, ruleId } = await edge()
   const rows = [row(ruleId, 'minute', minute, { bytes_in: 10 })]
@@ -203,50 +203,53 @@ t.test("rows of other clients' rules and of unknown rules are ignored", async t 
   t.match(await stats(other.ruleId), { bytes_in: 0, active_connections: 0, updated_at: null })
 })
 
-t.test('committed bytes are passed on once, in the same transaction, and callbacks run after it', async t => {
-  const received: (readonly CommittedBytes[])[] = []
-  let callbacks = 0
-  let isBroken = true
-  const plugins = withCommitted(
-    async (bytes, em) => {
-      afterCommit(em, () => received.push(bytes))
-      return [() => callbacks++]
-    },
-    async () => {
-      if (isBroken) throw new Error('no room')
-      return []
+t.test(
+  'fillers get committed bytes once in the same transaction, and callbacks run after the commit',
+  async t => {
+    const received: (readonly CommittedBytes[])[] = []
+    let callbacks = 0
+    let isBroken = true
+    const plugins = withCommitted(
+      async (bytes, em) => {
+        afterCommit(em, () => received.push(bytes))
+        return [() => callbacks++]
+      },
+      async () => {
+        if (isBroken) throw new Error('no room')
+        return []
+      }
+    )
+    const { edge, report, stats, log } = await statsFixture(t, { plugins })
+    const { agent, clientId, ruleId } = await edge()
+    const rows = [
+      row(ruleId, 'minute', minute, { bytes_in: 10, bytes_out: 1 }),
+      row(ruleId, 'rule', '', { connections: 1 })
+    ]
+
+    await t.rejects(report(agent, { rows }), { code: 'internal' })
+    t.match(await stats(ruleId), { bytes_in: 0, connections_total: 0 })
+    t.equal(callbacks, 0)
+    isBroken = false
+    await report(agent, { rows })
+    await report(agent, { rows })
+
+    const difference = {
+      clientId,
+      owner: '_operator',
+      ruleId,
+      span: 'minute',
+      startSecs: noon / 1000,
+      bytesIn: 10,
+      bytesOut: 1
     }
-  )
-  const { edge, report, stats, log } = await statsFixture(t, { plugins })
-  const { agent, clientId, ruleId } = await edge()
-  const rows = [
-    row(ruleId, 'minute', minute, { bytes_in: 10, bytes_out: 1 }),
-    row(ruleId, 'rule', '', { connections: 1 })
-  ]
-
-  await t.rejects(report(agent, { rows }), { code: 'internal' })
-  t.match(await stats(ruleId), { bytes_in: 0, connections_total: 0 })
-  t.equal(callbacks, 0)
-  isBroken = false
-  await report(agent, { rows })
-  await report(agent, { rows })
-
-  const difference = {
-    clientId,
-    owner: '_operator',
-    ruleId,
-    span: 'minute',
-    startSecs: noon / 1000,
-    bytesIn: 10,
-    bytesOut: 1
+    t.strictSame(received, [[difference]])
+    t.equal(callbacks, 1)
+    t.match(await stats(ruleId), { bytes_in: 10, connections_total: 1 })
+    t.ok(log.some(({ event }) => event === 'accounting.not_committed'))
   }
-  t.strictSame(received, [[difference]])
-  t.equal(callbacks, 1)
-  t.match(await stats(ruleId), { bytes_in: 10, connections_total: 1 })
-  t.ok(log.some(({ event }) => event === 'accounting.not_booked'))
-})
+)
 
-t.test('a report that cannot be committed does not affect others of the same batch', async t => {
+t.test('a failed report does not affect others of the same batch', async t => {
   const refused = new Set<string>()
   const plugins = withCommitted(async bytes => {
     if (bytes.some(({ clientId }) => refused.has(clientId))) throw new Error('no room')
@@ -284,34 +287,31 @@ t.test('a minute with an invalid start is not committed', async t => {
   t.match(await stats(ruleId), { bytes_in: 0 })
 })
 
-t.test(
-  'after the clock of the server was set back, commits keep their order and no row is refused',
-  async t => {
-    const { edge, report, stats, clock, server } = await statsFixture(t)
-    const { agent, clientId, ruleId } = await edge()
-    const last = () => {
-      const { store, stats } = server.depsOf('stats') as Kernel & { readonly stats: Stats }
-      return store.read(em => stats.lastCommitted(clientId, em))
-    }
-    const minuteRow = (bytes_in: number) => row(ruleId, 'minute', minute, { bytes_in })
-    await report(agent, { rows: [minuteRow(10)] })
-
-    for (const [i, ms] of [-86_400_000, -800 * 86_400_000].entries()) {
-      clock.step(ms)
-      const next = String(i).repeat(32)
-      await report(agent, { epoch: next, rows: [minuteRow(5)] }) // an agent goes on with the time it was told
-      t.same(await last(), { epoch: next, seq: 1 }, `by ${ms} ms`)
-    }
-
-    t.match(await stats(ruleId), { bytes_in: 20 })
+t.test('commits keep their order and no row is refused after the server clock is set back', async t => {
+  const { edge, report, stats, clock, server } = await statsFixture(t)
+  const { agent, clientId, ruleId } = await edge()
+  const last = () => {
+    const { store, stats } = server.depsOf('stats') as Kernel & { readonly stats: Stats }
+    return store.read(em => stats.lastCommitted(clientId, em))
   }
-)
+  const minuteRow = (bytes_in: number) => row(ruleId, 'minute', minute, { bytes_in })
+  await report(agent, { rows: [minuteRow(10)] })
+
+  for (const [i, ms] of [-86_400_000, -800 * 86_400_000].entries()) {
+    clock.step(ms)
+    const next = String(i).repeat(32)
+    await report(agent, { epoch: next, rows: [minuteRow(5)] }) // an agent continues with the server time it received
+    t.same(await last(), { epoch: next, seq: 1 }, `by ${ms} ms`)
+  }
+
+  t.match(await stats(ruleId), { bytes_in: 20 })
+})
 
 const sessionOf = (server: Server, clientId: string): string =>
   server.control.peers.find(clientId)?.sessionId ?? ''
 
 t.test(
-  'a fleet that reports at once costs a few statements, not some for each report',
+  'simultaneous reports of a fleet cost a few statements, not some per report',
   { skip: notRepeated('it counts statements') },
   async t => {
     let statements = 0
@@ -352,7 +352,7 @@ t.test(
 
     await reportAll(3, 15)
 
-    t.equal(asked.prepared, 0, 'no statement is prepared anew')
+    t.equal(asked.prepared, 0, 'no statement is prepared again')
 
     t.ok(statements < 2 * edges.length, `${statements} statements for ${edges.length} reports`)
     for (const { ruleId } of edges)
@@ -360,7 +360,7 @@ t.test(
   }
 )
 
-t.test('two reports of an agent in one transaction are committed one after the other', async t => {
+t.test('two reports of an agent in one transaction are committed in order', async t => {
   const { edge, server, stats } = await statsFixture(t)
   const { clientId, ruleId } = await edge()
   const { ingest, flush } = (server.depsOf('stats') as unknown as { readonly stats: ServerHalf }).stats

@@ -19,7 +19,7 @@ t.test('the summary of an empty server is all zero', async t => {
   t.strictSame(await call('GET', '/v1/stats/summary').then(({ body }) => body), empty)
 })
 
-t.test('a superadmin sees the sums of all rules, a user those of their own', async t => {
+t.test('a superadmin sees the sums of all rules, and a user sees those of their own rules', async t => {
   const visible: string[] = []
   const grants = definePlugin({
     name: 'some-grants',
@@ -82,7 +82,7 @@ t.test('a superadmin sees the sums of all rules, a user those of their own', asy
   t.strictSame(await summary(bob), empty)
 })
 
-t.test('a deleted rule is in no sum, even before its last report', async t => {
+t.test('a deleted rule counts in no sum, even before its last report', async t => {
   const on = await statsFixture(t)
   const { agent, ruleId } = await on.edge()
   await on.report(agent, {
@@ -100,7 +100,7 @@ t.test('a deleted rule is in no sum, even before its last report', async t => {
   })
 })
 
-t.test('the summary requires a credential', async t => {
+t.test('the summary requires authentication', async t => {
   const on = await statsFixture(t)
   await on.user('ada')
 
