@@ -103,14 +103,19 @@ class Screen {
     ).join('\n')
   }
 
+  /** Fails after a minute, also if the screen keeps changing. */
   async until(fits: (screen: string) => boolean): Promise<string> {
-    for (;;) {
-      const lines = this.#lines
-      if (fits(lines)) return lines
-      if (this.#hasEnded) throw new Error(`the program has ended, and the screen shows\n${lines}`)
-      const late = Promise.withResolvers<never>()
-      const timer = setTimeout(() => late.reject(new Error(`the screen still shows\n${this.#lines}`)), 60_000)
-      await Promise.race([this.#changed.promise, late.promise]).finally(() => clearTimeout(timer))
+    const late = Promise.withResolvers<never>()
+    const timer = setTimeout(() => late.reject(new Error(`the screen still shows\n${this.#lines}`)), 60_000)
+    try {
+      for (;;) {
+        const lines = this.#lines
+        if (fits(lines)) return lines
+        if (this.#hasEnded) throw new Error(`the program has ended, and the screen shows\n${lines}`)
+        await Promise.race([this.#changed.promise, late.promise])
+      }
+    } finally {
+      clearTimeout(timer)
     }
   }
 }

@@ -87,13 +87,15 @@ t.test('rows appear, are sorted, filtered, paged and closed', { skip: noTerminal
   await top.until(screen => selected(screen) === '127.0.1.30')
 
   top.type('?')
-  await top.until(screen => screen.includes('close all that the filter matches'))
+  await top.until(screen => screen.includes('close all that match the filter'))
   top.type('?')
 
   top.type('\x1b[B') // down
   await top.until(screen => selected(screen) === '127.0.1.29')
   top.type('k')
-  await top.until(screen => /^Close 127\.0\.1\.29:\d+ to 127\.0\.0\.1:\d+, of bob\? \[y\/N\]/m.test(screen))
+  await top.until(screen =>
+    /^Close 127\.0\.1\.29:\d+ to 127\.0\.0\.1:\d+, owner bob\? \[y\/N\]/m.test(screen)
+  )
   top.type('n\r')
   await top.until(screen => screen.includes('nothing closed'))
   const closed = closeOf(callers[28])
@@ -108,7 +110,7 @@ t.test('rows appear, are sorted, filtered, paged and closed', { skip: noTerminal
   top.type('fsource=127.0.1.0/28\r')
   await top.until(screen => screen.includes('15 open') && screen.includes('filter source=127.0.1.0/28'))
   top.type('f\x15colour=red\r')
-  await top.until(screen => screen.includes('a filter is source='))
+  await top.until(screen => screen.includes('write filters as source='))
   top.type('f\x15source=everywhere\r')
   await top.until(screen => screen.includes('must be an address or a CIDR'))
   await top.until(screen => screen.includes('filter source=127.0.1.0/28'))
