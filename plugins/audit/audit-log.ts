@@ -8,15 +8,23 @@ import { withoutReply } from '../../kernel/store/without-reply.ts'
 import { type Decision, type DecisionSink, parseTime } from '../http/exports.ts'
 import { formatCursor, parseCursor } from './cursor.ts'
 import { Entry } from './entities.ts'
-import { openRefusals } from './refusals.ts'
-import { type keys, openRetention } from './retention.ts'
+import { openRefusals, type Refusals } from './refusals.ts'
+import { type keys, openRetention, type Retention } from './retention.ts'
 import type { EntryRow, Page, Query } from './schema.ts'
 
 const defaultLimit = 100
 
-export type AuditLog = ReturnType<typeof openAuditLog>
+/** Writes and reads the audit log. */
+export interface AuditLog extends Pick<Refusals, 'load' | 'flush'>, Pick<Retention, 'tidy'> {
+  readonly sink: DecisionSink
+  readonly metrics: Metrics
+  /** Returns one page, newest entries first. */
+  page(query: Query): Promise<Page>
+  /** Ends a running retention and writes the pending counts. */
+  release(): Promise<void>
+}
 
-export function openAuditLog(kernel: Kernel<typeof keys>) {
+export function openAuditLog(kernel: Kernel<typeof keys>): AuditLog {
   const { store } = kernel
   const refusals = openRefusals(kernel)
   const retention = openRetention(kernel)
@@ -38,7 +46,6 @@ export function openAuditLog(kernel: Kernel<typeof keys>) {
     }
   }
 
-  /** Returns one page, the newest entries first. */
   async function page(query: Query): Promise<Page> {
     await refusals.flush()
     const { limit = defaultLimit } = query
@@ -69,14 +76,14 @@ export function openAuditLog(kernel: Kernel<typeof keys>) {
     load: refusals.load,
     flush: refusals.flush,
     tidy: retention.tidy,
-    async release(): Promise<void> {
+    async release() {
       await retention.stop()
       await refusals.flush()
     }
   }
 }
 
-/** A flood of denied or refused requests must neither fill the disk nor push out the entries of others. */
+/** Refusals are aggregated, so that a flood neither fills the disk nor pushes out other entries. */
 const isRefusal = ({ outcome, reason }: Entry): boolean => outcome === 'deny' || reason != null
 
 const toEntry = (decision: Decision): Entry => ({
@@ -100,9 +107,10 @@ function toConditions({
   until,
   cursor
 }: Query): readonly Condition[] {
-  const [from, to] = [since, until].map(time => (time === undefined ? null : parseTime(time)))
+  const from = since === undefined ? null : parseTime(since)
+  const to = until === undefined ? null : parseTime(until)
   if (from != null && to != null && from > to)
-    throw new Fault(invalidTimeRange, 'since must not lie after until', {
+    throw new Fault(invalidTimeRange, 'since must not be later than until', {
       details: { field: '/since', reason: 'range' }
     })
   const position = cursor ? parseCursor(cursor) : null
@@ -117,13 +125,13 @@ function toConditions({
   ]
 }
 
-/** 'rule.*' is a range of names, so that the index finds it: '/' comes after '.'. */
+/** 'rule.*' becomes a range of names, which can use the index: '/' sorts after '.'. */
 const actionCondition = (action: string): Condition =>
   action.endsWith('.*')
     ? { sql: 'action >= ? and action < ?', values: [action.slice(0, -1), `${action.slice(0, -2)}/`] }
     : { sql: 'action = ?', values: [action] }
 
-/** The columns under the names of the API; the time in ms. */
+/** A row with the names of the API; `timestamp` is in ms. */
 interface Row extends Omit<EntryRow, 'timestamp' | 'changes'> {
   readonly timestamp: number
   readonly changes: string | null // JSON

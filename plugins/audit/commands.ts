@@ -31,19 +31,20 @@ const args = Type.Object({
   limit: Type.Optional(
     Type.Integer({
       minimum: 1,
-      description: 'How many, newest first; default 100, --jsonl: all, --follow: 10, or all since --since.'
+      description:
+        'Most entries to show, newest first. Default 100; --jsonl: all; --follow: 10, or all since --since.'
     })
   ),
-  jsonl: Type.Optional(Type.Boolean({ description: 'One JSON object per line, for an export.' })),
+  jsonl: Type.Optional(Type.Boolean({ description: 'Print one JSON object per line, for export.' })),
   follow: Type.Optional(
-    Type.Boolean({ description: 'Keep printing new entries, the newest last, until interrupted.' })
+    Type.Boolean({ description: 'Print new entries as they appear, newest last, until interrupted.' })
   )
 })
 type Args = Static<typeof args>
 
 const audit = defineCommand({
   name: 'audit',
-  summary: 'Show who changed what, and who was refused.',
+  summary: 'Show changes and refusals, with their actors.',
   examples: ['sluice audit --since 24h --outcome deny', 'sluice audit --follow'],
   args,
   until: 'stopped',
@@ -62,7 +63,7 @@ const audit = defineCommand({
 
 export const commands = [audit]
 
-/** Yields the entries from the newest on, `limit` at most, until the signal is aborted. */
+/** Yields at most `limit` entries, newest first, until the signal is aborted. */
 async function* pages(
   api: Api,
   filter: Filter,
@@ -80,10 +81,10 @@ async function* pages(
 }
 
 async function follow({ args, api, print, signal }: CommandCall<Args>): Promise<void> {
-  if (args.until !== undefined) throw new Fault(wrongUsage, '--follow has no end: omit --until')
+  if (args.until !== undefined) throw new Fault(wrongUsage, '--follow does not end: omit --until')
   const filter = toFilter(args)
   const format = args.jsonl ? JSON.stringify : formatLine
-  let newest: readonly EntryRow[] = [] // those with the newest time: the next request returns them again
+  let newest: readonly EntryRow[] = [] // entries with the newest time, which the next request returns again
   let limit = args.limit ?? (args.since === undefined ? 10 : Number.POSITIVE_INFINITY)
   while (!signal.aborted) {
     const since = newest[0]?.timestamp
@@ -95,7 +96,7 @@ async function follow({ args, api, print, signal }: CommandCall<Args>): Promise<
     const last = found[0]?.timestamp
     newest = [...found, ...newest].filter(({ timestamp }) => timestamp === (last ?? newest[0]?.timestamp))
     limit = Number.POSITIVE_INFINITY
-    await setTimeout(pollMs, undefined, { signal }).catch(() => {}) // interrupted: the loop ends
+    await setTimeout(pollMs, undefined, { signal }).catch(() => {}) // aborted: the loop ends
   }
 }
 
@@ -104,7 +105,7 @@ const formatLine = (entry: EntryRow): string =>
 
 type Filter = Readonly<Record<string, string>>
 
-/** Returns the query of the API. The server refuses times that cannot be parsed. */
+/** Returns the query for the API. The server refuses times that it cannot parse. */
 function toFilter({ outcome, since, until }: Args): Filter {
   const times = Object.entries({ since, until }).map(([key, text]) => [key, text && absoluteTime(text)])
   return Object.fromEntries([['outcome', outcome], ...times].filter(([, text]) => text !== undefined))

@@ -1,12 +1,12 @@
 import { isId } from '../../kernel/base/id.ts'
 
-/** The last entry of a page. The next one is older, or has the same time and a lower id. */
+/** The last entry of a page. The next page continues with an older entry, or the same time and a lower id. */
 export interface Position {
   readonly timestamp: number
   readonly id: string
 }
 
-/** Encodes 42 bytes, which need no padding in base64url. */
+/** Encodes 42 bytes, so that base64url needs no padding. */
 export const formatCursor = ({ timestamp, id }: Position): string =>
   Buffer.from(`${String(timestamp).padStart(15, '0')} ${id}`).toString('base64url')
 

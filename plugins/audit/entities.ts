@@ -1,7 +1,7 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core'
 import type { Decision } from '../http/exports.ts'
 
-/** A recorded decision. Aggregated refusals are one entry, with the data of the first. */
+/** A recorded decision. Aggregated refusals share one entry, with the data of the first. */
 export const Entry = defineEntity({
   name: 'AuditEntry',
   tableName: 'audit_entry',
@@ -21,14 +21,14 @@ export const Entry = defineEntity({
     actor: p.string().length(32).nullable(),
     role: p.string().length(10).$type<Decision['role']>().nullable(),
     authMethod: p.string().length(16).$type<Decision['authMethod']>(),
-    remoteAddr: p.string().length(64).nullable(), // null: several addresses, beyond the maximum of a minute
+    remoteAddr: p.string().length(64).nullable(), // null: several addresses, beyond the limit per minute
     method: p.string().length(10),
     path: p.string().length(512),
     action: p.string().length(64),
     resourceKind: p.string().length(32).nullable(),
     resourceId: p.string().length(255).nullable(),
     outcome: p.string().length(5).$type<Decision['outcome']>(),
-    status: p.integer().nullable(), // null: changed, the response is pending or was lost
+    status: p.integer().nullable(), // null: the change is made, its response is pending or lost
     reason: p.string().length(64).nullable(),
     changes: p.json().$type<NonNullable<Decision['changes']>>().nullable(),
     requestId: p.string().length(64),

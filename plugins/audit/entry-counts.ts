@@ -1,11 +1,20 @@
-// How many entries each actor has, and who has more than a fair share of a maximum.
+// Counts the entries of each actor, and finds actors with more than a fair share of the maximum.
 import { setImmediate } from 'node:timers/promises'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { Entry } from './entities.ts'
 
 export type Actor = string | null
 
-export function openEntryCounts({ store }: Pick<Kernel, 'store'>) {
+export interface EntryCounts {
+  add(actor: Actor, by: number): void
+  total(): number
+  /** Recounts, one actor at a time: counting a million entries takes about 30 ms. */
+  load(): Promise<void>
+  /** Returns the surplus of each actor above its share, if all actors together may have `max` entries. */
+  excess(max: number): readonly (readonly [Actor, number])[]
+}
+
+export function openEntryCounts({ store }: Pick<Kernel, 'store'>): EntryCounts {
   const counts = new Map<Actor, number>()
 
   const add = (actor: Actor, by: number): void => void counts.set(actor, (counts.get(actor) ?? 0) + by)
@@ -13,8 +22,7 @@ export function openEntryCounts({ store }: Pick<Kernel, 'store'>) {
   return {
     add,
     total: (): number => counts.values().reduce((sum, count) => sum + count, 0),
-    /** Counts anew, one actor at a time: counting a million entries takes about 30 ms. */
-    async load(): Promise<void> {
+    async load() {
       const known = await store.read(em => em.execute<{ actor: string }[]>(knownActors))
       counts.clear()
       for (const actor of [null, ...known.map(({ actor }) => actor)]) {
@@ -22,15 +30,14 @@ export function openEntryCounts({ store }: Pick<Kernel, 'store'>) {
         await setImmediate() // reads of the embedded store do not yield to the event loop
       }
     },
-    /** Returns by how many entries actors exceed their share, when all together may have `max`. */
-    excess(max: number): readonly (readonly [Actor, number])[] {
+    excess(max) {
       const share = fairShare(counts.values(), max)
       return [...counts].flatMap(([actor, count]) => (count > share ? [[actor, count - share]] : []))
     }
   }
 }
 
-/** Returns the most entries that each may keep, so that all together keep at most `max`. */
+/** Returns the largest share per actor that keeps the total within `max`. */
 function fairShare(counts: Iterable<number>, max: number): number {
   const ascending = [...counts].sort((a, b) => a - b)
   let left = max

@@ -16,7 +16,7 @@ const minuteMs = 60_000
 export default definePlugin<RouteDeps>({
   name: 'audit',
   version: '1.0.0',
-  description: 'The record of changes and denials.',
+  description: 'Records changes and denials.',
   kernel: '^2.0.0',
   needs: { http: '^1.0.0' },
   keys,
@@ -36,7 +36,10 @@ export default definePlugin<RouteDeps>({
     await auditLog.load()
     defer(auditLog.release)
     const report = (error: unknown) =>
-      log.error('audit.not_counted', `counts of refusals were not written, retrying: ${String(error)}`)
+      log.error(
+        'audit.not_counted',
+        `could not write counts of refusals, retrying in a second: ${String(error)}`
+      )
     defer(clock.every(secondMs, () => void auditLog.flush().catch(report)))
     const tidy = (): Promise<void> => control.servers.onOne('audit.retention', auditLog.tidy)
     defer(clock.every(minuteMs, tidy))

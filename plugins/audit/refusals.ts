@@ -1,5 +1,5 @@
-// Aggregates denials and refused mutations: those of one kind within a minute are one entry. The first is written at
-// once, the others are counted in memory and written each second, so that a flood costs neither rows nor a write each.
+// Aggregates denials and refused mutations of one kind within a minute into one entry. The first is written at once.
+// Further ones are counted in memory and written each second, so that a flood costs neither rows nor a write each.
 import type { EntityManager } from '@mikro-orm/sql'
 import { networkOf } from '../../kernel/base/network.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
@@ -8,7 +8,7 @@ import { Entry } from './entities.ts'
 
 const minuteMs = 60_000
 const maxAnonymous = 1000 // entries a minute without an authenticated principal
-const reservedForOthers = 16 // of these: entries for addresses beyond the maximum, one per code
+const reservedForOthers = 16 // part of maxAnonymous for addresses beyond the limit, one entry per code
 
 interface Aggregate {
   readonly entry: Entry
@@ -16,14 +16,20 @@ interface Aggregate {
   pending: number // counted, not yet written
 }
 
-export type Refusals = ReturnType<typeof openRefusals>
+export interface Refusals {
+  /** Returns the entry to write, or null if an earlier entry counts this refusal. Idempotent per decision. */
+  add(decision: Decision, refusal: Entry): Entry | null
+  /** Writes the pending counts. Calls run one after another, so that nothing is counted twice. */
+  flush(): Promise<void>
+  /** Call it at start: continues the aggregates of this minute. Ignores refused mutations of users. */
+  load(): Promise<void>
+}
 
-export function openRefusals({ store, clock }: Pick<Kernel, 'store' | 'clock'>) {
+export function openRefusals({ store, clock }: Pick<Kernel, 'store' | 'clock'>): Refusals {
   const aggregates = new Map<string, Aggregate>()
   let anonymous = { minute: 0, count: 0 }
   let lastWrite: Promise<void> = Promise.resolve()
 
-  /** Returns the entry to write, or null if the refusal was counted in an earlier one. */
   function add(refusal: Entry): Entry | null {
     const minute = toMinute(refusal)
     const found = aggregates.get(aggregateKey(refusal))
@@ -60,13 +66,11 @@ export function openRefusals({ store, clock }: Pick<Kernel, 'store' | 'clock'>) 
 
   return {
     add: once(add),
-    /** Writes the pending counts, one write at a time: none is counted twice. */
-    flush(): Promise<void> {
+    flush() {
       lastWrite = lastWrite.then(write, write)
       return lastWrite
     },
-    /** Continues aggregates of this minute after a restart; a user's refused mutation looks like a refused change. */
-    async load(): Promise<void> {
+    async load() {
       const since = Math.floor(clock.now() / minuteMs) * minuteMs
       const aggregated = [{ outcome: 'deny' as const }, { actor: null, reason: { $ne: null } }]
       const where = { timestamp: { $gte: since }, $or: aggregated }
@@ -78,7 +82,7 @@ export function openRefusals({ store, clock }: Pick<Kernel, 'store' | 'clock'>) 
   }
 }
 
-/** The change that writes it may run again: a refusal is judged once. */
+/** Judges each refusal once, because the transaction that writes it may run again. */
 function once(judge: (refusal: Entry) => Entry | null) {
   const judged = new WeakMap<Decision, Entry | null>()
   return (decision: Decision, refusal: Entry): Entry | null => {
@@ -91,7 +95,7 @@ function once(judge: (refusal: Entry) => Entry | null) {
 
 const toMinute = ({ timestamp }: Entry): number => Math.floor(timestamp / minuteMs)
 
-/** Inserts the entry again if it is missing: retention deleted it, or its transaction was rolled back. */
+/** Inserts the entry again if it is missing, because retention deleted it or its transaction was rolled back. */
 async function addToCount(entry: Entry, by: number, em: EntityManager): Promise<void> {
   const sql = 'update audit_entry set count = count + ? where id = ?'
   const { affectedRows } = await em.execute<{ affectedRows: number }>(sql, [by, entry.id], 'run')

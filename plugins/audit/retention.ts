@@ -1,5 +1,5 @@
-// Deletes entries that are too old or too many. Beyond the maximum, denials without an authenticated principal go first,
-// then the entries of the actors that have most: nobody can push out what others did.
+// Deletes old and surplus entries. Beyond the maximum, it first deletes denials without an authenticated principal, then
+// entries of the actors with the most, so that nobody can push out the entries of others.
 import { setImmediate } from 'node:timers/promises'
 import type { EntityManager } from '@mikro-orm/sql'
 import { Type } from 'typebox'
@@ -22,7 +22,7 @@ export const keys = Type.Object({
     default: 1_000_000,
     hot: true,
     description:
-      'Beyond this, entries are deleted: denials without a user first, then those of the users that have most.'
+      'Beyond this, entries are deleted: first denials without a user, then entries of the users with the most.'
   })
 })
 
@@ -30,13 +30,22 @@ const dayMs = 24 * 3_600_000
 const rowsPerChange = 1000 // short transactions, so that other writes and requests run in between
 const runsPerCount = 60
 
-export function openRetention({ store, clock, log, config, control }: Kernel<typeof keys>) {
+export interface Retention {
+  /** Deletes old and surplus entries. Concurrent calls share one run. */
+  tidy(): Promise<void>
+  /** Ends a run after its current batch. */
+  stop(): Promise<void>
+  /** Call it for each entry that is written. */
+  countEntry(entry: Entry): void
+}
+
+export function openRetention({ store, clock, log, config, control }: Kernel<typeof keys>): Retention {
   const counts = openEntryCounts({ store })
   let runs = 0
   let running: Promise<void> | null = null
   let isStopped = false
 
-  /** Deletes the oldest matching entries, at most `max`; returns how many. */
+  /** Deletes the oldest matching entries, at most `max`; returns their number. */
   async function deleteOldest({ sql, values }: Condition, max: number): Promise<number> {
     let deleted = 0
     for (let hasMore = true; hasMore && deleted < max && !isStopped; ) {
@@ -50,7 +59,7 @@ export function openRetention({ store, clock, log, config, control }: Kernel<typ
     return deleted
   }
 
-  /** Deletes entries of one actor: its denials, then its oldest. */
+  /** Deletes entries of one actor: first its denials, then its oldest. */
   async function deleteExcess(actor: Actor, max: number): Promise<void> {
     const denials = await deleteOldest(actorEntries(actor, 'deny'), max)
     if (denials < max) await deleteOldest(actorEntries(actor, 'allow'), max - denials)
@@ -63,31 +72,28 @@ export function openRetention({ store, clock, log, config, control }: Kernel<typ
       const isCounted = runs++ % runsPerCount === 0
       if (isCounted) await counts.load()
       const surplusNow = (): number => counts.total() - config.audit_max_rows
-      if (surplusNow() > 0 && !isCounted && !control.servers.isAlone()) await counts.load() // others delete, too
+      if (surplusNow() > 0 && !isCounted && !control.servers.isAlone()) await counts.load() // peer servers also delete
       const surplus = surplusNow()
       if (surplus <= 0) return
       await deleteOldest(actorEntries(null, 'deny'), surplus)
       for (const [actor, excess] of counts.excess(config.audit_max_rows)) await deleteExcess(actor, excess)
     } catch (error) {
-      log.warn('audit.not_tidied', `old entries were not deleted, retrying in a minute: ${String(error)}`)
+      log.warn('audit.not_tidied', `could not delete old entries, retrying in a minute: ${String(error)}`)
     }
   }
 
   return {
-    /** Deletes entries that are too old or beyond the maximum. One run at a time. */
-    tidy(): Promise<void> {
+    tidy() {
       running ??= run().finally(() => {
         running = null
       })
       return running
     },
-    /** Ends a run after its present batch; the next start continues. */
-    async stop(): Promise<void> {
+    async stop() {
       isStopped = true
       await running
     },
-    /** Counts an entry: call it for each one that is written. */
-    countEntry: ({ actor = null }: Entry): void => counts.add(actor, 1)
+    countEntry: ({ actor = null }) => counts.add(actor, 1)
   }
 }
 
@@ -101,7 +107,7 @@ const actorEntries = (actor: Actor, outcome: Entry['outcome']): Condition => ({
   values: [...(actor === null ? [] : [actor]), outcome]
 })
 
-/** Returns the actors of the deleted entries. */
+/** Returns the actor of each deleted entry. */
 async function deleteBatch(
   where: string,
   values: readonly (string | number)[],

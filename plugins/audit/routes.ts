@@ -10,14 +10,14 @@ export interface RouteDeps extends Kernel<typeof keys> {
   readonly auditLog: AuditLog
 }
 
-/** Returns an array for `limit` and `outcome` alone, which is the older shape; else a page. */
+/** Returns an array, the older shape, or a page if `since`, `until` or `cursor` is given. */
 const list = defineRoute({
   method: 'GET',
   url: '/v1/audit',
   action: 'audit.list',
   access: 'superadmin',
-  summary: 'Lists who changed what, and who was refused.',
-  description: 'The newest first. An array, or a page if since, until or cursor is given.',
+  summary: 'Lists changes and refusals, with their actors.',
+  description: 'Newest first. Returns an array, or a page if since, until or cursor is given.',
   schema: () => ({
     query: Query,
     reply: Type.Union([Type.Array(EntryRow), Page]),

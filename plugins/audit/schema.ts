@@ -14,10 +14,10 @@ const Outcome = Type.Union([Type.Literal('allow'), Type.Literal('deny')], {
 export const EntryRow = closed(
   {
     id: Type.String({ description: 'ULID.', examples: ['01KCD3F0P7Q4Y6Z8V1T5S9R2NU'] }),
-    timestamp: timeOf('When it was decided.'),
+    timestamp: timeOf('When the request was decided.'),
     actor: orNull(Type.String({ description: 'user_id; null: not authenticated.', examples: ['ann'] })),
     role: orNull(
-      Type.Union([Type.Literal('superadmin'), Type.Literal('user')], { description: 'Of the actor.' })
+      Type.Union([Type.Literal('superadmin'), Type.Literal('user')], { description: 'Role of the actor.' })
     ),
     auth_method: Type.String({
       description:
@@ -26,27 +26,29 @@ export const EntryRow = closed(
     }),
     remote_addr: orNull(
       Type.String({
-        description: 'null: no request, or several addresses, beyond the maximum of a minute.',
+        description: 'null: no request, or several addresses beyond the limit per minute.',
         examples: ['198.51.100.7']
       })
     ),
-    method: Type.String({ description: 'Of the request; empty without one.', examples: ['POST'] }),
+    method: Type.String({ description: 'HTTP method; empty without a request.', examples: ['POST'] }),
     path: Type.String({
-      description: 'Without the query; at most 512 characters; empty without a request.',
+      description: 'Path without the query, at most 512 characters; empty without a request.',
       examples: ['/v1/rules']
     }),
     action: Type.String({
-      description: 'rule.create and so on: the id of the operation.',
+      description: 'Id of the operation, such as rule.create.',
       examples: ['rule.create']
     }),
-    resource_kind: orNull(Type.String({ description: 'What was changed.', examples: ['rule'] })),
-    resource_id: orNull(Type.String({ description: 'Its id.', examples: ['01KCD3F0P7Q4Y6Z8V1T5S9R2NB'] })),
+    resource_kind: orNull(Type.String({ description: 'Kind of the changed resource.', examples: ['rule'] })),
+    resource_id: orNull(
+      Type.String({ description: 'Id of the changed resource.', examples: ['01KCD3F0P7Q4Y6Z8V1T5S9R2NB'] })
+    ),
     outcome: Type.Union([Type.Literal('allow'), Type.Literal('deny')], {
-      description: 'deny: the caller might not do it.'
+      description: 'deny: the caller was not allowed to do it.'
     }),
     status: orNull(
       Type.Integer({
-        description: 'null: changed, and the response is pending or was lost.',
+        description: 'HTTP status; null: the change is made, and its response is pending or lost.',
         examples: [201]
       })
     ),
@@ -54,16 +56,16 @@ export const EntryRow = closed(
     changes: orNull(
       Type.Array(
         closed({
-          field: Type.String({ description: 'As in requests.', examples: ['targets'] }),
-          from: Type.Unknown({ description: 'What it was; of a long value the beginning of its JSON.' }),
-          to: Type.Unknown({ description: 'What it is; null: nothing.' })
+          field: Type.String({ description: 'Name of the field, as in requests.', examples: ['targets'] }),
+          from: Type.Unknown({ description: 'Old value; a long value is cut to the beginning of its JSON.' }),
+          to: Type.Unknown({ description: 'New value; null: none.' })
         })
       ),
-      { description: 'What a change of an object changed; null: not told.', examples: [null] }
+      { description: 'The changed fields of an object; null: not recorded.', examples: [null] }
     ),
     request_id: Type.String({ description: 'x-request-id.', examples: ['01KCD3F0P7Q4Y6Z8V1T5S9R2NR'] }),
     count: Type.Integer({
-      description: 'How many requests this entry counts: denied, or refused mutations.',
+      description: 'Number of requests that this entry aggregates.',
       examples: [1]
     })
   },
@@ -73,10 +75,10 @@ export type EntryRow = Static<typeof EntryRow>
 
 export const Page = closed(
   {
-    entries: Type.Array(EntryRow, { description: 'The newest first.' }),
+    entries: Type.Array(EntryRow, { description: 'Newest first.' }),
     next_cursor: Type.Optional(
       Type.String({
-        description: 'Cursor of the next older page; absent on the last.',
+        description: 'Cursor of the next, older page; absent on the last page.',
         examples: ['MDFLQ0QzRjBQN1E0WTZaOA']
       })
     ),
@@ -92,24 +94,27 @@ export const Query = closed({
   ),
   outcome: Type.Optional(Outcome),
   actor: Type.Optional(
-    Type.String({ maxLength: 32, description: 'Only what this user_id did, or was refused.' })
+    Type.String({ maxLength: 32, description: 'Only changes and refusals of this user_id.' })
   ),
   action: Type.Optional(
     Type.String({
       maxLength: 64,
-      description: 'Only this action, such as rule.create; rule.* is every action of rules.'
+      description: 'Only this action, such as rule.create; rule.* matches every action on rules.'
     })
   ),
   request_id: Type.Optional(
-    Type.String({ maxLength: 64, description: 'Only what this request did: its x-request-id.' })
+    Type.String({ maxLength: 64, description: 'Only entries of the request with this x-request-id.' })
   ),
   since: Type.Optional(TimeText('The oldest time.')),
   until: Type.Optional(TimeText('The newest time, inclusive.')),
   cursor: Type.Optional(
     Type.Refine(
-      Type.String({ code: 'invalid_cursor', description: 'next_cursor of a page; empty: the newest.' }),
+      Type.String({
+        code: 'invalid_cursor',
+        description: 'next_cursor of the previous page; empty: the newest entries.'
+      }),
       text => text === '' || parseCursor(text) !== null,
-      () => 'is not from a page of this list; take next_cursor'
+      () => 'is not a cursor of this list; use next_cursor'
     )
   )
 })

@@ -6,18 +6,18 @@ interface Deps {
   readonly hashPool: HashPool
 }
 
-export type Attempts = ReturnType<typeof openAttempts>
+/**
+ * Makes one throttled attempt at a secret and returns the result of `verify`, which is null for a wrong secret. Throws
+ * `rate_limited` or `busy`.
+ */
+export type Attempts = <T>(caller: Attempt, verify: (argon: Argon) => Promise<T | null>) => Promise<T | null>
 
-/** Returns the function that makes one throttled attempt at a secret. `verify` returns null for a wrong secret. */
-export function openAttempts({ throttle, hashPool }: Deps) {
-  return async function attempt<T>(
-    caller: Attempt,
-    verify: (argon: Argon) => Promise<T | null>
-  ): Promise<T | null> {
+export function openAttempts({ throttle, hashPool }: Deps): Attempts {
+  return async (caller, verify) => {
     hashPool.refuseIfFull()
     await throttle.check(caller)
     return hashPool.run(async argon => {
-      await throttle.admit(caller) // attempts ahead in the queue may have failed meanwhile
+      await throttle.admit(caller) // attempts ahead in the queue may have failed by now
       const result = await verify(argon)
       await (result === null ? throttle.recordFailure(caller) : throttle.clear(caller))
       return result

@@ -19,8 +19,7 @@ const openAuth = (call: Pick<CommandCall<object>, 'open'>) => call.open('auth') 
 
 const bootstrap = defineCommand({
   name: 'bootstrap-superadmin',
-  summary:
-    'Create the user _superadmin with a bearer token, which is printed once; the server must be stopped.',
+  summary: 'Create the user _superadmin and print its bearer token once; the server must be stopped.',
   needs: 'data',
   async run(call) {
     const { recovery } = await openAuth(call)
@@ -30,11 +29,13 @@ const bootstrap = defineCommand({
 
 const resetPassword = defineCommand({
   name: 'reset-password',
-  summary: 'Give a user a temporary password, which is printed once; the server must be stopped.',
+  summary: 'Set a temporary password for a user and print it once; the server must be stopped.',
   args: Type.Object({
     user: Type.String({ description: 'The user_id.' }),
     temporary: Type.Optional(
-      Type.Boolean({ description: 'It must be changed at the next login, within 24 hours.' })
+      Type.Boolean({
+        description: 'Required. The user must change the password at the next login, within 24 hours.'
+      })
     ),
     keep_api_tokens
   }),
@@ -43,7 +44,7 @@ const resetPassword = defineCommand({
   async run(call) {
     const { user, temporary, keep_api_tokens: keep } = call.args
     if (temporary !== true)
-      throw new Fault(wrongUsage, 'add --temporary: only the user sets a permanent password')
+      throw new Fault(wrongUsage, 'add --temporary: only the user can set a permanent password')
     const { recovery } = await openAuth(call)
     call.print.data(await recovery.reset(user, keep === true ? 'keep' : 'revoke'))
   }
@@ -51,13 +52,13 @@ const resetPassword = defineCommand({
 
 const resetRemotely = defineCommand({
   name: 'user reset-password',
-  summary: 'Reset the password of a user; unless one is given, a temporary one is made and printed once.',
+  summary: 'Reset the password of a user; without a new one, make a temporary one and print it once.',
   args: Type.Object({
     user: UserArg,
     new_password: Type.Optional(
-      Type.Boolean({ description: 'Take it from SVC_NEW_PASSWORD, a prompt or standard input.' })
+      Type.Boolean({ description: 'Read the password from SVC_NEW_PASSWORD, a prompt or standard input.' })
     ),
-    lasting: Type.Optional(Type.Boolean({ description: 'The new password need not be changed.' })),
+    lasting: Type.Optional(Type.Boolean({ description: 'The user need not change the new password.' })),
     keep_api_tokens
   }),
   positional: ['user'],

@@ -26,12 +26,12 @@ export const Session = defineEntity({
     remoteAddr: p.string().length(45),
     createdAt: time(),
     lastSeenAt: time(),
-    method: p.string().length(16).default('session') // how the caller signed in; that of a plugin, or by a password
+    method: p.string().length(16).default('session') // how the user signed in: by password, or the method of a plugin
   }
 })
 export type Session = InferEntity<typeof Session>
 
-/** Recent failures of a key (throttle.ts), or resets of a user (reset-limit.ts). Times are those of running-time.ts. */
+/** Recent failures of a key (throttle.ts), or resets of a user (reset-limit.ts), in the time of running-time.ts. */
 export const Failures = defineEntity({
   name: 'Failures',
   tableName: 'auth_throttle',

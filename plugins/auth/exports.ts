@@ -3,12 +3,12 @@ import type { Call } from '../../kernel/http/route.ts'
 
 /**
  * The service `signIn`: starts and ends sessions for plugins that verify a user in another way, such as OIDC or a passkey.
- * `em` is the transaction of the call's `change`. A session has the bounds of one that a password has opened.
+ * `em` is the transaction of the call's `change`. These sessions have the same limits as those of a password login.
  */
 export interface SignIn {
   /**
-   * Opens a session and sets its cookie. `method` is the plugin's own, as that of an authenticator; the session's requests
-   * are audited with it. Throws `user_not_found` or `user_disabled`.
+   * Opens a session and sets its cookie. `method` names the plugin's way to sign in; the audit log shows it for each
+   * request of the session. Throws `user_not_found` or `user_disabled`.
    */
   start(em: EntityManager, user: SignedIn, call: SignInCall): Promise<void>
   /** Ends the session of the caller's cookie, if there is one, and clears the cookie. */
@@ -22,8 +22,8 @@ export interface SignedIn {
 
 export type SignInCall = Pick<Call, 'requestInfo' | 'setCookie'>
 
-/** The service `setup`: what makes the first administrator. */
+/** The service `setup`, for creating the first administrator. */
 export interface Setup {
-  /** Returns the setup token of this start, once; null: it was returned before, or there is an administrator. */
+  /** Returns the setup token of this start once; null if it was already returned or an administrator exists. */
   takeToken(): string | null
 }

@@ -5,7 +5,7 @@ import { busy } from './codes.ts'
 
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 
-/** Dummy hash at the current cost, so that unknown users take as long as known ones. */
+/** Dummy hash at the current cost, so that a login takes as long for an unknown user. */
 const dummyHash = [
   '$argon2id$v=19',
   `m=${cost.memoryCost},p=${cost.parallelism},t=${cost.timeCost}`,
@@ -13,29 +13,33 @@ const dummyHash = [
   Buffer.alloc(32).toString('base64').replace(/=+$/, '')
 ].join('$')
 
-/** Argon2id. Available only inside `HashPool.run`. */
+/** Argon2id. Use it only inside `HashPool.run`. */
 const argon = {
   hash: (password: string): Promise<string> => hash(password, cost),
-  /** A null hash is compared with the dummy hash. */
+  /** Compares with the dummy hash if `storedHash` is null. */
   verify: (storedHash: string | null, password: string): Promise<boolean> =>
     verify(storedHash ?? dummyHash, password),
   isOutdated: (storedHash: string): boolean => needsRehash(storedHash, cost)
 }
 export type Argon = typeof argon
 
-export type HashPool = ReturnType<typeof openHashPool>
+/** Limits concurrent hashes: each takes 19 MiB and a core. One or two run at once, some wait, others get `busy`. */
+export interface HashPool {
+  /** Runs `work` when it is its turn. Throws `busy` if the queue is full. */
+  run<T>(work: (argon: Argon) => Promise<T>): Promise<T>
+  /** Throws `busy` if the queue is full. Call it before any query, so that a flood costs little. */
+  refuseIfFull(): void
+}
 
-/** One core is left for the event loop: a flood of guesses must not slow down every other request. */
+/** Leaves one core for the event loop, so that a flood of guesses does not slow down other requests. */
 const defaultRunning = Math.min(2, Math.max(1, availableParallelism() - 1))
 
 const maxAccepted = 34
 
-/** Each hash takes 19 MiB and a core: one or two run at once, some wait, all others are refused with `busy`. */
-export function openHashPool(maxRunning = defaultRunning, maxWaiting = maxAccepted - maxRunning) {
+export function openHashPool(maxRunning = defaultRunning, maxWaiting = maxAccepted - maxRunning): HashPool {
   const waiting: (() => void)[] = []
   let free = maxRunning
 
-  /** Throws `busy` if the queue is full. Callers use it before they query the store, so that a flood costs little. */
   function refuseIfFull(): void {
     if (free > 0 || waiting.length < maxWaiting) return
     throw new Fault(busy, 'too many passwords are being checked; try again in a second', {

@@ -15,14 +15,16 @@ interface Deps {
   readonly sessions: Sessions
 }
 
-export type Login = ReturnType<typeof openLogin>
+/** Checks a password and opens a session. Throws `invalid_login` or `user_disabled`. */
+export type Login = (body: LoginBody, call: Pick<Call, 'requestInfo' | 'change'>) => Promise<NewLogin>
 
-/** Returns the function that checks a password and opens a session; `token` is the value of its cookie. */
-export function openLogin({ users, attempt, passwords, sessions }: Deps) {
-  return async function login(
-    { user_id: userId, password }: LoginBody,
-    { requestInfo: { remoteAddr }, change }: Pick<Call, 'requestInfo' | 'change'>
-  ) {
+export interface NewLogin {
+  readonly token: string // value of the session cookie
+  readonly changeRequired: boolean // the password is temporary
+}
+
+export function openLogin({ users, attempt, passwords, sessions }: Deps): Login {
+  return async ({ user_id: userId, password }, { requestInfo: { remoteAddr }, change }) => {
     const verified = await attempt({ action: 'login', subject: userId, remoteAddr }, async argon => {
       const row = await passwords.verify(argon, userId, password)
       return row && { row, rehashed: argon.isOutdated(row.hash) ? await argon.hash(password) : null }
@@ -33,7 +35,8 @@ export function openLogin({ users, attempt, passwords, sessions }: Deps) {
     const token = await change({ kind: 'user', id: userId }, async em => {
       const user = await users.find(em, userId)
       const isUnchanged = await em.count(Password, { userId, hash: row.hash })
-      if (!user || !isUnchanged) throw new Fault(invalidLogin, 'the password was changed meanwhile')
+      if (!user || !isUnchanged)
+        throw new Fault(invalidLogin, 'the password changed during the login; sign in with the new one')
       if (user.disabled) throw new Fault(userDisabled, `user ${userId} is disabled; ask a superadmin`)
       if (rehashed) await em.nativeUpdate(Password, { userId }, { hash: rehashed })
       return sessions.open(em, { userId, remoteAddr })

@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/sql'
+import type { Static } from 'typebox'
 import { Fault } from '../../kernel/base/errors.ts'
 import type { Call } from '../../kernel/http/route.ts'
 import { User } from '../../kernel/identity/entities.ts'
@@ -6,10 +7,11 @@ import type { Kernel } from '../../kernel/plugin.ts'
 import type { Users } from '../users/exports.ts'
 import type { Attempts } from './attempts.ts'
 import { alreadyBootstrapped, setupTokenInvalid, setupTokenRequired } from './codes.ts'
+import type { Setup } from './exports.ts'
 import type { HashPool } from './hash-pool.ts'
 import { type Passwords, refuseNew } from './passwords.ts'
 import type { RunningTime } from './running-time.ts'
-import type { OnboardBody } from './schema.ts'
+import type { OnboardBody, Onboarded } from './schema.ts'
 import { openSetupToken } from './setup-token.ts'
 
 interface Deps extends Kernel {
@@ -20,10 +22,17 @@ interface Deps extends Kernel {
   readonly runningTime: RunningTime
 }
 
-export type Onboarding = ReturnType<typeof openOnboarding>
+/** Creates the first superadmin, who needs the setup token. */
+export interface Onboarding extends Setup {
+  /** True while there is no superadmin. */
+  isRequired(): Promise<boolean>
+  /** Makes and logs a setup token while there is no superadmin. */
+  announce(): Promise<void>
+  /** Creates the superadmin. Throws `already_bootstrapped`, or for a wrong token or an invalid body. */
+  onboard(body: OnboardBody, call: Pick<Call, 'requestInfo' | 'change'>): Promise<Static<typeof Onboarded>>
+}
 
-/** Creates the first superadmin. The setup token is logged, and told once to who asks. */
-export function openOnboarding(deps: Deps) {
+export function openOnboarding(deps: Deps): Onboarding {
   const { log, identity, users, attempt, hashPool, passwords } = deps
   const token = openSetupToken(deps)
 
@@ -32,7 +41,7 @@ export function openOnboarding(deps: Deps) {
   async function announce(): Promise<void> {
     if (!(await isRequired())) return
     const secret = await token.make()
-    // A warning, so that a higher log level shows it, too: nobody can sign in without it.
+    // A warning, so that a higher log level does not hide it: nobody can sign in without it.
     log.warn('onboarding.setup_token', `onboarding setup token, valid for 30 minutes: ${secret}`)
   }
 
@@ -44,7 +53,7 @@ export function openOnboarding(deps: Deps) {
     if (setupToken === '')
       throw new Fault(setupTokenRequired, 'setup_token is missing; the server logged it at start')
     const isValid = await attempt({ action: 'onboarding', subject, remoteAddr }, async () => {
-      await refuseIfBootstrapped() // another caller may have been first: that is no wrong guess
+      await refuseIfBootstrapped() // another caller may have won the race; that is not a wrong guess
       return (await token.isValid(setupToken)) || null
     })
     if (!isValid)
@@ -74,6 +83,6 @@ export function openOnboarding(deps: Deps) {
   return { isRequired, announce, takeToken: () => token.take(), onboard }
 }
 
-/** Runs in the transaction that creates a superadmin: of two at once, the second is refused. */
+/** Call it in the transaction that creates a superadmin, so that only one of two concurrent calls succeeds. */
 export const hasSuperadmin = async (em: EntityManager): Promise<boolean> =>
   (await em.count(User, { role: 'superadmin', disabled: false })) > 0

@@ -29,17 +29,23 @@ interface Deps extends Kernel {
 export type Duration = 'temporary' | 'permanent'
 type Caller = Pick<Call, 'principal' | 'requestInfo' | 'change'>
 
-export type Passwords = ReturnType<typeof openPasswords>
+/** Verifies, stores and changes passwords. */
+export interface Passwords {
+  /** Returns the stored password if it matches and has not expired. Returns null otherwise, after the same time. */
+  verify(argon: Argon, userId: string, password: string): Promise<Password | null>
+  /** Stores a password. A temporary one expires, and its sessions can do little except change it. */
+  set(em: EntityManager, userId: string, hash: string, duration: Duration): Promise<void>
+  /** Changes the caller's own password and ends the caller's other sessions. */
+  changeOwn(body: ChangeBody, caller: Caller): Promise<void>
+}
 
-export function openPasswords({ store, clock, users, sessions, attempt, hashPool }: Deps) {
-  /** Returns the stored password if it matches and has not expired; else null, after the same time. */
+export function openPasswords({ store, clock, users, sessions, attempt, hashPool }: Deps): Passwords {
   async function verify(argon: Argon, userId: string, password: string): Promise<Password | null> {
     const row = await store.read(em => em.findOne(Password, { userId }))
     const isMatch = await argon.verify(row?.hash ?? null, password)
     return row && isMatch && latest(clock) < (row.expiresAt ?? Infinity) ? row : null
   }
 
-  /** Stores a password. Sessions with a temporary one can do little but change it. */
   async function set(em: EntityManager, userId: string, hash: string, duration: Duration): Promise<void> {
     const row = { userId, ...passwordColumns(hash, duration, clock) }
     await em.upsert(Password, row)
@@ -50,7 +56,7 @@ export function openPasswords({ store, clock, users, sessions, attempt, hashPool
     const { principal, requestInfo, change } = caller
     const { userId } = principal
     refuseNew(body.new_password, body.new_password_confirm)
-    await store.read(em => users.get(em, userId)) // throws for the operator token, which is no user
+    await store.read(em => users.get(em, userId)) // throws for the operator token, which is not a user
     const before = await attempt(
       { action: 'password', subject: userId, remoteAddr: requestInfo.remoteAddr },
       argon => verify(argon, userId, body.current_password)
@@ -61,7 +67,7 @@ export function openPasswords({ store, clock, users, sessions, attempt, hashPool
     await change({ kind: 'user', id: userId }, async em => {
       const after = passwordColumns(hash, 'permanent', clock)
       if ((await em.nativeUpdate(Password, { userId, hash: before.hash }, after)) === 0)
-        throw new Fault(invalidLogin, 'the password was changed meanwhile; sign in with the new one')
+        throw new Fault(invalidLogin, 'the password changed during this request; sign in with the new one')
       noteChanged(em, { userId, ...after })
       await sessions.endOthers(em, userId, caller)
     })
@@ -70,7 +76,7 @@ export function openPasswords({ store, clock, users, sessions, attempt, hashPool
   return { verify, set, changeOwn }
 }
 
-/** The password before stays replaced. */
+/** Records the change, so that a restored backup does not bring the old password back. */
 function noteChanged(em: EntityManager, { userId, ...columns }: Password): void {
   const { hash, changeRequired, changedAt, expiresAt } = columns
   noteRevoked(
@@ -81,7 +87,7 @@ function noteChanged(em: EntityManager, { userId, ...columns }: Password): void 
 }
 
 export const passwordUnchangedFault = (): Fault =>
-  new Fault(passwordUnchanged, 'this is the password already; choose another')
+  new Fault(passwordUnchanged, 'the new password equals the current one; choose another')
 
 const passwordColumns = (hash: string, duration: Duration, clock: Clock) => ({
   hash,

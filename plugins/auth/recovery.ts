@@ -29,20 +29,27 @@ interface Deps extends Kernel {
 }
 
 interface ResetOptions {
-  readonly newPassword: string | null // null: a random one is made and returned
+  readonly newPassword: string | null // null: make a random one and return it
   readonly duration: Duration
   readonly apiTokens: 'keep' | 'revoke'
 }
 
-export type Recovery = ReturnType<typeof openRecovery>
+/** Restores access, for superadmins and for the commands that work on the data directory. */
+export interface Recovery {
+  /** Creates the first superadmin and returns its bearer token. Throws `already_bootstrapped`. */
+  bootstrap(): Promise<{ readonly user_id: string; readonly token: string }>
+  /** Sets a temporary password, for the command `reset-password`. */
+  reset(userId: string, apiTokens: ResetOptions['apiTokens']): Promise<ResetReply>
+  /** Resets a password for a superadmin. */
+  resetBy(userId: string, body: ResetBody, call: Pick<Call, 'requestInfo' | 'change'>): Promise<ResetReply>
+}
 
-/** Restores access, for a superadmin and for the commands that work on the data directory. */
-export function openRecovery(deps: Deps) {
+export function openRecovery(deps: Deps): Recovery {
   const { store, clock, users, hashPool, passwords, sessions, throttle, resetLimit } = deps
 
-  /** Hashes the password first, because that is slow. Returns the function to run in the transaction. */
+  /** Hashes the password, which is slow, before the transaction. Returns the function to run in it. */
   async function prepare(userId: string, { newPassword, duration, apiTokens }: ResetOptions) {
-    await store.read(em => users.get(em, userId)) // an unknown user costs no hash
+    await store.read(em => users.get(em, userId)) // do not hash for an unknown user
     const password = newPassword ?? randomBytes(15).toString('base64url')
     const hash = await hashPool.run(async argon => {
       if (newPassword !== null && (await passwords.verify(argon, userId, newPassword)))
@@ -50,7 +57,7 @@ export function openRecovery(deps: Deps) {
       return argon.hash(password)
     })
     return async (em: EntityManager): Promise<ResetReply> => {
-      await users.get(em, userId) // may be deleted meanwhile
+      await users.get(em, userId) // may have been deleted during the hash
       await passwords.set(em, userId, hash, duration)
       const sessionsRevoked = await sessions.endAll(em, userId)
       const tokensRevoked = apiTokens === 'keep' ? 0 : await revokeTokens(userId, clock.now(), em)
@@ -63,11 +70,9 @@ export function openRecovery(deps: Deps) {
     }
   }
 
-  /** Sets a temporary password, for the command `reset-password`. */
   const reset = async (userId: string, apiTokens: ResetOptions['apiTokens']): Promise<ResetReply> =>
     store.change(await prepare(userId, { newPassword: null, duration: 'temporary', apiTokens }))
 
-  /** Resets a password on request of a superadmin. */
   async function resetBy(
     userId: string,
     body: ResetBody,
@@ -98,7 +103,10 @@ async function revokeTokens(userId: string, revokedAt: number, em: EntityManager
 function parseResetOptions({ new_password, temporary = true, keep_api_tokens }: ResetBody): ResetOptions {
   if (new_password !== undefined) refuseWeak(new_password)
   else if (!temporary)
-    throw new Fault(invalidPasswordReset, 'temporary: false needs a new_password; a random one is temporary')
+    throw new Fault(
+      invalidPasswordReset,
+      'temporary: false needs a new_password; a random password is always temporary'
+    )
   return {
     newPassword: new_password ?? null,
     duration: temporary ? 'temporary' : 'permanent',
@@ -106,13 +114,12 @@ function parseResetOptions({ new_password, temporary = true, keep_api_tokens }: 
   }
 }
 
-/** Creates the first superadmin with a bearer token, which is returned once. */
 async function bootstrapSuperadmin({ store, clock }: Kernel) {
   const token = newToken()
   const createdAt = clock.now()
   await store.change(async em => {
     if (await hasSuperadmin(em))
-      throw new Fault(alreadyBootstrapped, 'a superadmin exists; reset-password gives it a new password')
+      throw new Fault(alreadyBootstrapped, 'a superadmin exists; use reset-password to set a new password')
     await em.insert(User, {
       id: superadminId,
       displayName: 'bootstrap superadmin',

@@ -7,11 +7,17 @@ import type { RunningTime } from './running-time.ts'
 const hourMs = 3_600_000
 const maxPerHour = 10
 
-export type ResetLimit = ReturnType<typeof openResetLimit>
-
-/** Limits the password resets of one user: each ends all sessions and costs a hash. */
-export function openResetLimit({ runningTime: time }: { readonly runningTime: RunningTime }) {
+/** Limits the password resets of a user, because each ends all sessions and costs a hash. */
+export interface ResetLimit {
   /** Returns the times of the resets within the last hour, or throws `rate_limited`. */
+  check(em: EntityManager, userId: string): Promise<readonly number[]>
+  /** Counts a reset. Throws like `check`. */
+  record(em: EntityManager, userId: string): Promise<void>
+  /** Deletes the count of a deleted user. */
+  forget(em: EntityManager, userId: string): Promise<number>
+}
+
+export function openResetLimit({ runningTime: time }: { readonly runningTime: RunningTime }): ResetLimit {
   async function check(em: EntityManager, userId: string): Promise<readonly number[]> {
     const row = await em.findOne(Failures, { id: rowId(userId) })
     const now = await time.now(em)
@@ -19,9 +25,13 @@ export function openResetLimit({ runningTime: time }: { readonly runningTime: Ru
     const [first] = times
     if (first === undefined || times.length < maxPerHour) return times
     const secs = Math.ceil((first + hourMs - now) / 1000)
-    throw new Fault(rateLimited, `${maxPerHour} resets of ${userId} in an hour; try again in ${secs} s`, {
-      details: { retry_after_secs: secs }
-    })
+    throw new Fault(
+      rateLimited,
+      `${userId} was reset ${maxPerHour} times within an hour; try again in ${secs} s`,
+      {
+        details: { retry_after_secs: secs }
+      }
+    )
   }
 
   async function record(em: EntityManager, userId: string): Promise<void> {

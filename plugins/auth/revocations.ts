@@ -1,4 +1,4 @@
-// Runs on a restored store: takes over passwords changed since the backup, and ends all sessions.
+// Runs on a restored store: adopts passwords that changed since the backup, and ends all sessions.
 import { revocationSlot } from '../../kernel/store/revocation.ts'
 
 export const revocations = [

@@ -26,11 +26,22 @@ export interface RouteDeps extends Kernel {
 
 const newPassword = [codes.passwordTooShort, codes.passwordTooLong, codes.busy]
 const onboardErrors = [
-  ...[codes.setupTokenRequired, codes.setupTokenInvalid, codes.alreadyBootstrapped, userAlreadyExists],
-  ...[invalidUserId, reservedUserId, invalidDisplayName, codes.passwordMismatch, ...newPassword]
+  codes.setupTokenRequired,
+  codes.setupTokenInvalid,
+  codes.alreadyBootstrapped,
+  userAlreadyExists,
+  invalidUserId,
+  reservedUserId,
+  invalidDisplayName,
+  codes.passwordMismatch,
+  ...newPassword
 ]
 const passwordErrors = [
-  ...[codes.invalidLogin, codes.passwordMismatch, codes.passwordUnchanged, userNotFound, ...newPassword]
+  codes.invalidLogin,
+  codes.passwordMismatch,
+  codes.passwordUnchanged,
+  userNotFound,
+  ...newPassword
 ]
 const resetErrors = [codes.invalidPasswordReset, codes.passwordUnchanged, userNotFound, ...newPassword]
 
@@ -39,7 +50,7 @@ const status = defineRoute({
   url: '/v1/auth/status',
   action: 'auth.status',
   access: 'public',
-  summary: 'Tells whether the first administrator must still be created.',
+  summary: 'Returns whether the first administrator must still be created.',
   schema: () => ({ reply: schemas.Status, errors: [] }),
   run: async ({ onboarding }: RouteDeps) => ({ onboarding_required: await onboarding.isRequired() })
 })
@@ -51,7 +62,7 @@ const onboard = defineRoute({
   access: 'public',
   status: 201,
   summary: 'Creates the first administrator.',
-  description: 'Takes the setup token from the log of the server. A login must follow.',
+  description: 'Needs the setup token from the log of the server. Log in afterwards.',
   schema: () => ({ body: schemas.OnboardBody, reply: schemas.Onboarded, errors: onboardErrors }),
   run: ({ onboarding }: RouteDeps, call) => onboarding.onboard(call.body, call)
 })
@@ -97,7 +108,7 @@ const changePassword = defineRoute({
   access: 'user',
   status: 204,
   summary: 'Changes your own password.',
-  description: 'Your other sessions end.',
+  description: 'Ends your other sessions.',
   schema: () => ({ body: schemas.ChangeBody, reply: Type.Void(), errors: passwordErrors }),
   run: ({ passwords }: RouteDeps, call) => passwords.changeOwn(call.body, call)
 })
@@ -108,7 +119,7 @@ const resetPassword = defineRoute({
   action: 'password.reset',
   access: 'superadmin',
   summary: 'Resets the password of a user.',
-  description: 'Sessions and, unless they are kept, bearer tokens end.',
+  description: 'Ends the sessions of the user and, without `keep_api_tokens`, revokes the bearer tokens.',
   secrets: ['temporary_password'],
   schema: () => ({
     params: schemas.UserParams,

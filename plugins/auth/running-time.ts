@@ -1,6 +1,6 @@
-// The time for which servers of this store have run: no clock that someone can set has a part in it. What is stored in
-// this time keeps the time that remains over a restart. Servers of one database have it together: each keeps it every
-// minute, with the time of the database, by whose clock the others know how long ago that was.
+// A clock that advances only while a server of this store runs, so that setting a system clock does not affect it. Times
+// stored in it have the same time left after a restart. Peer servers share it. Each stores its value every minute next to
+// the time of the database, so that its peers can compute the age of that value.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Release } from '../../kernel/base/releases.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
@@ -8,15 +8,21 @@ import { timeOf } from '../../kernel/store/postgres/dialect.ts'
 import { mayBeShared } from '../../kernel/store/sql/database.ts'
 import { Failures } from './entities.ts'
 
-const rowId = 'running-time' // of the row that keeps the time
+const rowId = 'running-time' // the row that stores the time
 const saveMs = 60_000
 
-export type RunningTime = ReturnType<typeof openRunningTime>
+export interface RunningTime {
+  /** Returns the time in ms. The first call continues from the latest time in the table. */
+  now(em: EntityManager): Promise<number>
+  /** Stores the time for the next start and for peer servers, and adopts the peers' time if it is later. */
+  save(): Promise<void>
+  /** Saves the time at the stop, and every minute if the database has peer servers. */
+  start(defer: (release: Release) => void): Promise<void>
+}
 
-export function openRunningTime({ store, clock }: Pick<Kernel, 'store' | 'clock'>) {
+export function openRunningTime({ store, clock }: Pick<Kernel, 'store' | 'clock'>): RunningTime {
   let offsetMs: number | null = null // this time minus the monotonic clock
 
-  /** Goes on from the latest time in the table. */
   async function now(em: EntityManager): Promise<number> {
     if (offsetMs === null) {
       const [last] = await em.find(Failures, {}, { orderBy: { updatedAt: 'desc' }, limit: 1 })
@@ -25,15 +31,14 @@ export function openRunningTime({ store, clock }: Pick<Kernel, 'store' | 'clock'
     return Math.floor(clock.monotonic() + offsetMs)
   }
 
-  /** Returns the time of the servers that have kept it lately. A clock of the database that was set has no part in it. */
+  /** Returns the time that a server saved last, plus its age. Ignores an age that shows that the database's clock was set. */
   async function peersNow(databaseMs: number, em: EntityManager): Promise<number> {
-    const kept = await em.findOne(Failures, { id: rowId })
-    const [keptMs = Number.NEGATIVE_INFINITY] = kept?.times ?? []
-    const ageMs = databaseMs - keptMs
-    return (kept?.updatedAt ?? 0) + (ageMs >= 0 && ageMs <= 2 * saveMs ? ageMs : 0)
+    const saved = await em.findOne(Failures, { id: rowId })
+    const [savedMs = Number.NEGATIVE_INFINITY] = saved?.times ?? []
+    const ageMs = databaseMs - savedMs
+    return (saved?.updatedAt ?? 0) + (ageMs >= 0 && ageMs <= 2 * saveMs ? ageMs : 0)
   }
 
-  /** Keeps the time, over a stop and for other servers, and goes on with theirs where that is later. */
   const save = (): Promise<void> =>
     store.change(async em => {
       const own = await now(em)
@@ -47,7 +52,7 @@ export function openRunningTime({ store, clock }: Pick<Kernel, 'store' | 'clock'
   return {
     now,
     save,
-    async start(defer: (release: Release) => void): Promise<void> {
+    async start(defer) {
       defer(save)
       if (!(await store.read(async em => mayBeShared(em)))) return
       await save()

@@ -7,17 +7,17 @@ const DisplayName = Text('1 to 64 characters.', 'Ann Miller')
 
 export const Status = closed({
   onboarding_required: Type.Boolean({
-    description: 'There is no superadmin yet: the setup token of the log makes the first one.',
+    description: 'There is no superadmin yet. The setup token in the log is needed to create one.',
     examples: [false]
   })
 })
 
-// The services check lengths and formats of these fields, with error codes of their own.
+// The services check lengths and formats of these fields, to return specific error codes.
 export const OnboardBody = closed({
   user_id: UserId,
   display_name: DisplayName,
   password: Password(),
-  password_confirm: Password('The same once more.'),
+  password_confirm: Password('The same password again.'),
   setup_token: Type.Optional(
     Text('From the log of the server.', 'EXAMPLE-setup-token-of-43-characters-in-all')
   )
@@ -35,26 +35,28 @@ export type LoginBody = Static<typeof LoginBody>
 
 export const LoggedIn = closed({
   password_change_required: Type.Boolean({
-    description: 'The password is temporary: all else is refused until it is changed.',
+    description: 'The password is temporary: other requests are refused until it is changed.',
     examples: [false]
   })
 })
 
 export const ChangeBody = closed({
-  current_password: Password('The password until now.'),
+  current_password: Password('The current password.'),
   new_password: Text('12 to 1024 bytes.', 'staple battery horse correct'),
-  new_password_confirm: Text('The same once more.', 'staple battery horse correct')
+  new_password_confirm: Text('The same password again.', 'staple battery horse correct')
 })
 export type ChangeBody = Static<typeof ChangeBody>
 
 export const UserParams = closed({ user_id: UserId })
 
 export const ResetBody = closed({
-  new_password: Type.Optional(Type.String({ description: 'Without it a random one is made and returned.' })),
+  new_password: Type.Optional(
+    Type.String({ description: 'Default: a random password, which the response returns.' })
+  ),
   temporary: Type.Optional(
     Type.Boolean({
       default: true,
-      description: 'It must be changed at the next login, within 24 hours.',
+      description: 'The user must change the password at the next login, within 24 hours.',
       examples: [true]
     })
   ),
@@ -66,8 +68,8 @@ export type ResetBody = Static<typeof ResetBody>
 
 export const ResetReply = closed({
   user_id: UserId,
-  sessions_revoked: Type.Integer({ description: 'Web sessions that ended.', examples: [1] }),
-  api_tokens_revoked: Type.Integer({ description: 'Bearer tokens that ended.', examples: [2] }),
+  sessions_revoked: Type.Integer({ description: 'Number of web sessions ended.', examples: [1] }),
+  api_tokens_revoked: Type.Integer({ description: 'Number of bearer tokens revoked.', examples: [2] }),
   temporary_password: Type.Optional(Text('Shown only in this response.', 'EXAMPLE-of-a-password'))
 })
 export type ResetReply = Static<typeof ResetReply>
@@ -78,10 +80,10 @@ export const SessionParams = closed({ session_id: SessionId })
 export const SessionRow = closed(
   {
     session_id: SessionId,
-    created_at: timeOf('When it began.'),
-    last_seen_at: timeOf('When it was used last.'),
-    expires_at: timeOf('When it ends, if it is not used meanwhile.'),
-    remote_addr: Text('From where it was opened.', '198.51.100.7'),
+    created_at: timeOf('When the session began.'),
+    last_seen_at: timeOf('When the session was last used.'),
+    expires_at: timeOf('When the session ends unless it is used before.'),
+    remote_addr: Text('Address that opened the session.', '198.51.100.7'),
     current: Type.Boolean({ description: 'The session of this request.' })
   },
   { $id: 'Session' }

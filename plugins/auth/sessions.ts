@@ -20,7 +20,7 @@ const touchMs = 60_000 // a busy page costs one write a minute
 
 export const passwordChangeAction = 'password.change'
 export const logoutAction = 'auth.logout'
-/** The only actions, besides public routes, of a session while the user's password is a temporary one. */
+/** The actions that a session may call, besides public routes, while the user's password is temporary. */
 const temporaryActions = [selfReadAction, passwordChangeAction, logoutAction]
 
 interface Deps extends Kernel {
@@ -34,13 +34,29 @@ interface NewSession {
   readonly method?: string
 }
 
-export type Sessions = ReturnType<typeof openSessions>
+/** Opens, lists and ends web sessions. */
+export interface Sessions {
+  /** Opens a session and returns the value of its cookie. Ends the user's oldest sessions beyond 20. */
+  open(em: EntityManager, session: NewSession): Promise<string>
+  /** Ends all sessions of a user; returns their number. */
+  endAll(em: EntityManager, userId: string): Promise<number>
+  /** Ends the sessions of a user except the caller's; returns their number. */
+  endOthers(em: EntityManager, userId: string, caller: Caller): Promise<number>
+  list(caller: Caller): Promise<SessionRow[]>
+  /** Ends a session of this user. Throws `session_not_found`, also for a session of another user. */
+  end(em: EntityManager, userId: string, id: string): Promise<void>
+  /** Deletes expired sessions; returns their number. */
+  sweep(em: EntityManager): Promise<number>
+  /** Call it at start. If the clock was set back, resets later times to now, so that sessions do not outlast their limits. */
+  redate(em: EntityManager): Promise<void>
+  /** Returns the hash of the caller's session cookie, or null for a caller with a bearer token. */
+  currentHash(caller: Pick<Caller, 'requestInfo'>): string | null
+}
 
-export function openSessions({ store, clock, users }: Deps) {
+export function openSessions({ store, clock, users }: Deps): Sessions {
   const expired = () => expiredBefore(clock.steady())
   const sweep = (em: EntityManager): Promise<number> => em.nativeDelete(Session, expired())
 
-  /** Returns the value of the cookie. Ends the oldest sessions beyond `maxPerUser`. */
   async function open(
     em: EntityManager,
     { userId, remoteAddr, method = 'session' }: NewSession
@@ -51,7 +67,7 @@ export function openSessions({ store, clock, users }: Deps) {
       id: newId(),
       userId,
       tokenHash: hashOf(token),
-      remoteAddr: remoteAddr.slice(0, 45), // the length of an address; a proxy may send something longer
+      remoteAddr: remoteAddr.slice(0, 45), // longest address; a proxy may send more
       method,
       createdAt: now,
       lastSeenAt: now
@@ -79,14 +95,12 @@ export function openSessions({ store, clock, users }: Deps) {
     return sessions.map(session => toRow(session, session.tokenHash === current))
   }
 
-  /** Ends a session of this user. The session of another user is `session_not_found`, too. */
   async function end(em: EntityManager, userId: string, id: string): Promise<void> {
     await users.get(em, userId)
     if ((await em.nativeDelete(Session, { id, userId })) === 0)
       throw new Fault(sessionNotFound, `you have no session ${id}`)
   }
 
-  /** At a start: under a clock that was set back, sessions would else outlast their limits. */
   async function redate(em: EntityManager): Promise<void> {
     const now = clock.steady()
     await em.nativeUpdate(Session, { createdAt: { $gt: now } }, { createdAt: now })
@@ -96,7 +110,6 @@ export function openSessions({ store, clock, users }: Deps) {
   return { open, endAll, endOthers, list, end, sweep, redate, currentHash }
 }
 
-/** Returns null for a caller with a bearer token, which has no session of its own. */
 const currentHash = ({
   requestInfo: { authorization, cookies }
 }: Pick<Caller, 'requestInfo'>): string | null => {
@@ -113,10 +126,9 @@ async function findSession(tokenHash: string, em: EntityManager) {
   return { session, user, mustChange: password?.changeRequired === true }
 }
 
-/** Returns the authenticator of session cookies. */
 export function openSessionAuthenticator({ store, clock }: Deps): Authenticator {
   const tables = [Session, User, Password].map(({ meta }) => meta.tableName)
-  const sessionOf = store.remembered(tables, findSession) // asked at each request of a page
+  const sessionOf = store.remembered(tables, findSession) // read at each request of a page
 
   /** Stores the time of the last request, to the minute. */
   async function touch({ id, lastSeenAt }: Session): Promise<void> {
@@ -140,7 +152,7 @@ export function openSessionAuthenticator({ store, clock }: Deps): Authenticator 
   }
 }
 
-/** Condition on sessions that have expired at `now`. */
+/** Condition for sessions that are expired at `now`. */
 const expiredBefore = (now: number) => ({
   $or: [{ createdAt: { $lte: now - maxAgeMs } }, { lastSeenAt: { $lte: now - maxIdleMs } }]
 })

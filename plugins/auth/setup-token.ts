@@ -1,5 +1,5 @@
-// The secret that makes the first superadmin. The store has its hash, so that each server takes it, and the one before it
-// ends. It is in clear in memory only, until somebody takes it.
+// The secret that allows to create the first superadmin. The store has its hash, so that it is valid at each server. The
+// clear text is only in memory, until somebody takes it.
 import type { EntityManager } from '@mikro-orm/sql'
 import { StoreValue } from '../../kernel/identity/entities.ts'
 import { hashOf, isSame, newSecret } from '../../kernel/identity/secret.ts'
@@ -14,24 +14,32 @@ interface Deps extends Pick<Kernel, 'store'> {
   readonly runningTime: RunningTime
 }
 
-export function openSetupToken({ store, runningTime }: Deps) {
-  let untold: string | null = null
+export interface SetupToken {
+  /** Returns a new token and ends the previous one, at all servers. */
+  make(): Promise<string>
+  /** Returns the token once; null if it was already taken or there is none. */
+  take(): string | null
+  isValid(candidate: string): Promise<boolean>
+  /** Ends the token when the transaction commits. */
+  end(em: EntityManager): Promise<void>
+}
+
+export function openSetupToken({ store, runningTime }: Deps): SetupToken {
+  let untaken: string | null = null
 
   return {
-    /** Returns a new one; the one before it ends, at all servers. */
     async make(): Promise<string> {
       const secret = newSecret()
       await store.change(async em => {
         const until = (await runningTime.now(em)) + lifeMs
         await em.upsert(StoreValue, { name, value: `${hashOf(secret)} ${until}` })
       })
-      untold = secret
+      untaken = secret
       return secret
     },
-    /** Returns it once; null: it was taken, or there is none. */
     take(): string | null {
-      const secret = untold
-      untold = null
+      const secret = untaken
+      untaken = null
       return secret
     },
     isValid: (candidate: string): Promise<boolean> =>
@@ -43,7 +51,7 @@ export function openSetupToken({ store, runningTime }: Deps) {
       }),
     async end(em: EntityManager): Promise<void> {
       afterCommit(em, () => {
-        untold = null
+        untaken = null
       })
       await em.nativeDelete(StoreValue, { name })
     }

@@ -12,7 +12,8 @@ interface Deps {
 export function openSignIn({ users, sessions }: Deps): SignIn {
   return {
     async start(em, { userId, method }, { requestInfo: { remoteAddr }, setCookie }) {
-      if (!/^[a-z][a-z0-9_]{0,15}$/.test(method)) throw new TypeError(`${method} is no method of a sign-in`)
+      if (!/^[a-z][a-z0-9_]{0,15}$/.test(method))
+        throw new TypeError(`sign-in method ${method} does not match [a-z][a-z0-9_]{0,15}`)
       const user = await users.get(em, userId)
       if (user.disabled) throw new Fault(userDisabled, `user ${userId} is disabled; ask a superadmin`)
       setCookie(cookieName, await sessions.open(em, { userId, remoteAddr, method }), maxAgeMs / 1000)

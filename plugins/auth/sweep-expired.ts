@@ -1,14 +1,13 @@
-// Deletes sessions and failures of sign-in that have expired.
 import type { Kernel } from '../../kernel/plugin.ts'
-import type { openSessions } from './sessions.ts'
+import type { Sessions } from './sessions.ts'
 import type { Throttle } from './throttle.ts'
 
 interface Services extends Pick<Kernel, 'store' | 'log'> {
-  readonly sessions: ReturnType<typeof openSessions>
+  readonly sessions: Sessions
   readonly throttle: Throttle
 }
 
-/** Resolves also where it failed: the next hour tries again. */
+/** Deletes expired sessions and sign-in failures. Logs an error instead of rejecting; the next run retries. */
 export const sweepExpired = ({ store, log, sessions, throttle }: Services): Promise<void> =>
   store
     .change(async em => {

@@ -12,18 +12,18 @@ export interface Attempt {
   readonly remoteAddr: string
 }
 
-/** The number of failures within `windowMs` that locks or slows one key. */
+/** Locks out or slows a key after `failures` failures within `windowMs`. */
 interface Limit {
   readonly keyOf: (attempt: Attempt) => string
   readonly failures: number
   readonly windowMs: number
-  /** How long the key is locked after `locks` earlier locks; null: slowed to one attempt in `paceMs`. */
+  /** Returns the length of a lockout after `locks` earlier ones; null: slow to one attempt per `paceMs`. */
   readonly lockMs: ((locks: number) => number) | null
 }
 
 const minuteMs = 60_000
 const quarterHourMs = 15 * minuteMs
-const retentionMs = 24 * 60 * minuteMs // a key without failures for so long starts anew
+const retentionMs = 24 * 60 * minuteMs // resets a key without failures for this time
 const paceMs = 1000
 
 const callerLimit: Limit = {
@@ -42,7 +42,7 @@ const subjectLimit: Limit = {
   keyOf: ({ subject }) => JSON.stringify(['subject', subject]),
   failures: 100,
   windowMs: quarterHourMs,
-  lockMs: null // a lock would let anyone lock anyone out
+  lockMs: null // otherwise anyone could lock anyone out
 }
 const limits: readonly Limit[] = [callerLimit, addressLimit, subjectLimit]
 const pacedLimits = limits.filter(({ lockMs }) => lockMs === null)
@@ -51,10 +51,22 @@ interface Deps extends Pick<Kernel, 'store'> {
   readonly runningTime: RunningTime
 }
 
-export type Throttle = ReturnType<typeof openThrottle>
+/** Refuses attempts at secrets after too many failures. The counts survive a restart. */
+export interface Throttle {
+  /** Throws `rate_limited` during a lockout. */
+  check(attempt: Attempt): Promise<void>
+  /** Checks only the lockout of the address, for an action that is not an attempt at a secret. */
+  checkAddress(attempt: Attempt): Promise<void>
+  /** Checks like `check`. If the subject is slowed, also uses its one attempt per second. */
+  admit(attempt: Attempt): Promise<void>
+  recordFailure(attempt: Attempt): Promise<void>
+  /** Call it after the right secret: deletes the failures of this subject at this address in this action. */
+  clear(attempt: Attempt): Promise<void>
+  /** Deletes counts without a failure for a day; returns their number. */
+  sweep(em: EntityManager): Promise<number>
+}
 
-/** Refuses attempts at secrets after too many failures; the state outlives a restart. */
-export function openThrottle({ store, runningTime: time }: Deps, maxRows = 100_000) {
+export function openThrottle({ store, runningTime: time }: Deps, maxRows = 100_000): Throttle {
   async function refuseLocked(em: EntityManager, attempt: Attempt, by = limits): Promise<void> {
     const rows = await em.find(Failures, { id: by.map(limit => rowId(limit, attempt)) })
     const now = await time.now(em)
@@ -68,11 +80,9 @@ export function openThrottle({ store, runningTime: time }: Deps, maxRows = 100_0
 
   const check = (attempt: Attempt): Promise<void> => store.read(em => refuseLocked(em, attempt))
 
-  /** Checks only the lock of the address, for an action that is no attempt at a secret. */
   const checkAddress = (attempt: Attempt): Promise<void> =>
     store.read(em => refuseLocked(em, attempt, [addressLimit]))
 
-  /** Does what `check` does; if the subject is slowed, also takes its one attempt in `paceMs`. */
   async function admit(attempt: Attempt): Promise<void> {
     await store.change(async em => {
       await refuseLocked(em, attempt)
@@ -98,7 +108,6 @@ export function openThrottle({ store, runningTime: time }: Deps, maxRows = 100_0
     })
   }
 
-  /** Deletes the failures of this subject at this address in this action, after the right secret. */
   async function clear(attempt: Attempt): Promise<void> {
     const id = rowId(callerLimit, attempt)
     const hasFailed = await store.read(em => em.count(Failures, { id }))
@@ -119,7 +128,7 @@ async function deleteSurplus(em: EntityManager, maxRows: number): Promise<void> 
   await em.nativeDelete(Failures, { id: oldest.map(({ id }) => id) })
 }
 
-/** No stored lock lasts longer than a new one, whatever clock it was written under. */
+/** Limits a stored lockout to the length of a new one, whatever clock it was written under. */
 const lockEnd = ({ lockedUntil, updatedAt }: Failures): number =>
   Math.min(lockedUntil, updatedAt + quarterHourMs)
 

@@ -1,4 +1,4 @@
-// Adds to users: a field of the row, the initial password, and the removal of passwords and sessions.
+// Fills slots of the plugin `users`: a field of the row, the initial password, and the removal of passwords and sessions.
 import { Type } from 'typebox'
 import { Fault } from '../../kernel/base/errors.ts'
 import type { Creation, Removal, RowField } from '../users/exports.ts'
@@ -18,7 +18,7 @@ interface Deps {
 
 export const changeRequired: RowField = {
   key: 'password_change_required',
-  schema: Type.Boolean({ description: 'The password is a temporary one.' }),
+  schema: Type.Boolean({ description: 'The password is temporary.' }),
   defaultValue: false,
   async load(userIds, em) {
     const where = { userId: { $in: [...userIds] } }
@@ -30,10 +30,12 @@ export const changeRequired: RowField = {
 
 const InitialPassword = Type.Object({
   initial_password: Type.Optional(
-    Type.String({ description: '12 to 1024 bytes. Without it: no web login.' })
+    Type.String({ description: '12 to 1024 bytes. Without it the user has no web login.' })
   ),
   password_change_required: Type.Optional(
-    Type.Boolean({ description: 'The initial password must be changed at the first login, within 24 hours.' })
+    Type.Boolean({
+      description: 'The user must change the initial password at the first login, within 24 hours.'
+    })
   )
 })
 

@@ -11,7 +11,7 @@ import { auditFixture, matchAll } from './fixture.ts'
 
 const unauthenticated = { authorization: '' }
 
-t.test('denials without an authenticated principal are one entry per address, code and minute', async t => {
+t.test('anonymous denials are aggregated per address, code and minute', async t => {
   const { server, entries, clock } = await auditFixture(t)
   const ask = (remoteAddress: string, url: string, headers = {}) =>
     server.http.app.inject({ method: 'GET', url, remoteAddress, headers })
@@ -38,7 +38,7 @@ t.test('denials without an authenticated principal are one entry per address, co
   )
 })
 
-t.test('refusals of unauthenticated callers on a public route are aggregated, too', async t => {
+t.test('anonymous refusals on a public route are also aggregated', async t => {
   const { call, entries } = await auditFixture(t, { plugins: ['users', 'auth'] })
 
   for (let i = 0; i < 3; i++) await call('POST', '/v1/auth/login', { user_id: 1 }, unauthenticated)
@@ -46,7 +46,7 @@ t.test('refusals of unauthenticated callers on a public route are aggregated, to
   matchAll(t, await entries('?limit=10'), [{ actor: null, status: 400, outcome: 'allow', count: 3 }])
 })
 
-t.test('denials of an authenticated principal are one entry per action, code and minute', async t => {
+t.test('denials of an authenticated principal are aggregated per action, code and minute', async t => {
   const { call, entries, as } = await auditFixture(t)
 
   for (let i = 0; i < 3; i++) await call('GET', '/v1/audit', undefined, as('ann'))
@@ -54,7 +54,7 @@ t.test('denials of an authenticated principal are one entry per action, code and
   matchAll(t, await entries('?outcome=deny'), [{ actor: 'ann', reason: 'role_required', count: 3 }])
 })
 
-t.test('a refusal whose change runs again is written, and counts once', async t => {
+t.test('a refusal is written and counted once when its transaction runs again', async t => {
   const { storeOf, close } = openRepeatedChanges({ placeOf: () => 'a refusal' })
   t.teardown(close)
   const { call, entries, as, server } = await auditFixture(t, { storeOf })
@@ -62,12 +62,12 @@ t.test('a refusal whose change runs again is written, and counts once', async t 
 
   for (let i = 0; i < 2; i++) await call('GET', '/v1/audit', undefined, as('ann'))
 
-  t.equal(await store.read(em => em.count(Entry)), 1, 'also before counts are written')
+  t.equal(await store.read(em => em.count(Entry)), 1, 'before the counts are written')
   matchAll(t, await entries('?outcome=deny'), [{ actor: 'ann', count: 2 }])
   t.match(await auditLog.metrics(), [{ samples: [{ value: 0 }, { labelValues: ['deny'], value: 1 }] }])
 })
 
-t.test('a minute has at most 1,000 entries of unauthenticated callers, which count all denials', async t => {
+t.test('anonymous callers get at most 1,000 entries a minute, which count all denials', async t => {
   const { server, clock, page } = await auditFixture(t)
   const { store, auditLog } = server.depsOf('audit') as Kernel & { readonly auditLog: AuditLog }
   const denial = {
@@ -117,7 +117,7 @@ t.test(
 
     for (let i = 0; i < 500; i++) await call('GET', '/v1/audit', undefined, unauthenticated)
 
-    t.equal(size(), before, 'not a byte for 500 refusals')
+    t.equal(size(), before, '500 refusals add no byte')
     await clock.advance(1000)
     t.ok(size() - before < 64 * 1024, `${size() - before} bytes after a second`)
     matchAll(t, await entries(), [{ count: 501 }])

@@ -51,7 +51,7 @@ t.test('a refused mutation is recorded as allow with status and reason, a read i
   ])
 })
 
-t.test('a denied read is an entry, with who was denied', async t => {
+t.test('a denied read is recorded with its caller', async t => {
   const { call, entries, as } = await auditFixture(t)
 
   await call('GET', '/v1/audit', undefined, as('ann'))

@@ -40,13 +40,13 @@ export async function auditFixture(
   }
 }
 
-/** Matches exactly these entries: `t.match` alone accepts a longer list. */
+/** Matches exactly these entries; `t.match` would accept a longer list. */
 export function matchAll(t: Test, found: readonly EntryRow[], wanted: readonly object[]): void {
   t.equal(found.length, wanted.length)
   t.match(found, wanted)
 }
 
-/** A plugin with a route that makes a change, one that refuses, and one that waits for `answer`. */
+/** A plugin with three routes: one makes a change, one refuses, and one waits for `answer`. */
 function testPlugin(answer: Promise<void>) {
   const resourceOf = (id: string) => ({ kind: 'thing', id })
   const shared = { method: 'POST', access: 'user', status: 201, summary: 'For a test.' } as const

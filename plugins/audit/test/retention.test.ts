@@ -33,29 +33,32 @@ t.test('entries are deleted after audit_retention_days', async t => {
   )
 })
 
-t.test('a clock that is set forward deletes no young entry, one that is set back keeps old ones', async t => {
-  for (const ms of [400 * dayMs, -400 * dayMs]) {
-    const { server, entries, clock } = await auditFixture(t, { dir: t.testdir({}) })
-    const { store, auditLog } = server.depsOf('audit') as Deps
-    const entry = {
-      ...blank,
-      id: 'YOUNG'.padStart(26, '0'),
-      timestamp: clock.now(),
-      outcome: 'allow'
-    } as const
-    await store.change(em => em.insert(Entry, entry))
+t.test(
+  'setting the clock forward deletes no young entry, setting it back delays the deletion of old ones',
+  async t => {
+    for (const ms of [400 * dayMs, -400 * dayMs]) {
+      const { server, entries, clock } = await auditFixture(t, { dir: t.testdir({}) })
+      const { store, auditLog } = server.depsOf('audit') as Deps
+      const entry = {
+        ...blank,
+        id: 'YOUNG'.padStart(26, '0'),
+        timestamp: clock.now(),
+        outcome: 'allow'
+      } as const
+      await store.change(em => em.insert(Entry, entry))
 
-    clock.step(ms)
-    await auditLog.tidy()
+      clock.step(ms)
+      await auditLog.tidy()
 
-    t.ok(
-      (await entries()).some(({ id }) => id === entry.id),
-      `by ${ms} ms`
-    )
+      t.ok(
+        (await entries()).some(({ id }) => id === entry.id),
+        `by ${ms} ms`
+      )
+    }
   }
-})
+)
 
-t.test('beyond audit_max_rows denials are deleted first, then the oldest entries', async t => {
+t.test('beyond audit_max_rows, denials are deleted first, then the oldest entries', async t => {
   const { server, clock } = await auditFixture(t, { keys: { audit_max_rows: 1000 } })
   const { store, auditLog } = server.depsOf('audit') as Deps
   const add = (from: number, count: number, outcome: 'allow' | 'deny') =>
@@ -83,7 +86,7 @@ t.test('beyond audit_max_rows denials are deleted first, then the oldest entries
   t.match(await left(), { rows: 1000, denials: 100, oldest: '0'.padStart(26, '0') })
 
   await add(2000, 600, 'allow')
-  for (let i = 0; i < 60; i++) await auditLog.tidy() // it counts once an hour
+  for (let i = 0; i < 60; i++) await auditLog.tidy() // it recounts once an hour
   t.match(await left(), { rows: 1000, denials: 0, oldest: '500'.padStart(26, '0') })
 })
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { auditFixture } from './fixture.ts'
 
-t.test('limit and outcome, or nothing, give an array without a Link header', async t => {
+t.test('limit and outcome, or no parameter, return an array without a Link header', async t => {
   const { call, as, clock } = await auditFixture(t)
   for (const id of ['a', 'b', 'c']) {
     await call('POST', `/v1/things/${id}`, undefined, as('ann'))
@@ -25,7 +25,7 @@ t.test('limit and outcome, or nothing, give an array without a Link header', asy
   }
 })
 
-t.test('since, until or cursor give a page', async t => {
+t.test('since, until or cursor return a page', async t => {
   const { call, as, page, clock } = await auditFixture(t)
   for (const id of ['a', 'b', 'c']) {
     await call('POST', `/v1/things/${id}`, undefined, as('ann'))
@@ -46,7 +46,7 @@ t.test('since, until or cursor give a page', async t => {
   t.same(await found('since=2027-01-01T00:00:00Z'), [])
 })
 
-t.test('pages have no gap and no repeat, whatever is written between two requests', async t => {
+t.test('pages have no gap and no repeat, even if entries are written between two requests', async t => {
   const { call, as, page } = await auditFixture(t)
   for (let i = 0; i < 7; i++) await call('POST', `/v1/things/t${i}`, undefined, as('ann')) // at the same time
   const seen: (string | null)[] = []
@@ -62,14 +62,14 @@ t.test('pages have no gap and no repeat, whatever is written between two request
   t.same(seen, ['t6', 't5', 't4', 't3', 't2', 't1', 't0'])
 })
 
-t.test('a last page that is full has no cursor', async t => {
+t.test('a full last page has no cursor', async t => {
   const { call, as, page } = await auditFixture(t)
   for (const id of ['a', 'b']) await call('POST', `/v1/things/${id}`, undefined, as('ann'))
 
   t.match(await page('cursor=&limit=2'), { count: 2, next_cursor: undefined })
 })
 
-t.test('invalid parameters are refused with their own codes', async t => {
+t.test('each invalid parameter is refused with its code', async t => {
   const { call } = await auditFixture(t)
 
   const table = [
@@ -93,7 +93,7 @@ t.test('invalid parameters are refused with their own codes', async t => {
   }
 })
 
-t.test('actor, action and request_id choose entries, alone and together', async t => {
+t.test('actor, action and request_id filter entries, alone and together', async t => {
   const { call, as, entries } = await auditFixture(t)
   await call('POST', '/v1/things/a', undefined, { ...as('ann'), 'x-request-id': 'first' })
   await call('POST', '/v1/things/b', undefined, { ...as('root'), 'x-request-id': 'second' })
@@ -104,6 +104,6 @@ t.test('actor, action and request_id choose entries, alone and together', async 
   t.same(await found('?actor=ann'), ['a'])
   t.same(await found(`?action=${action}`), ['b', 'a'])
   t.same(await found(`?action=${action.replace(/\.\w+$/, '.*')}&actor=root`), ['b'])
-  t.same(await found('?action=thin.*'), [], 'a prefix is one of whole words')
+  t.same(await found('?action=thin.*'), [], 'a prefix matches whole words only')
   t.same(await found(`?request_id=${newest?.request_id}`), ['b'])
 })

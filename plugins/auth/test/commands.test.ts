@@ -13,7 +13,7 @@ async function run(app: TestServer, name: string, args: object = {}): Promise<un
     print: { data: (value: object) => printed.push(value) }
   }
   const command = commands.find(command => command.name === name)
-  // These commands use no more of a call.
+  // These commands use only these parts of a call.
   await command?.run(call as unknown as CommandCall<Record<PropertyKey, unknown>>)
   return printed[0]
 }
@@ -24,18 +24,22 @@ t.test('bootstrap-superadmin prints the bearer token of _superadmin', async t =>
   t.match(await run(app, 'bootstrap-superadmin'), { user_id: '_superadmin', token: /^svct_[\w-]{43}$/ })
 })
 
-t.test('reset-password prints the temporary password, and keeps bearer tokens on request', async t => {
-  const app = await onboardedServer(t)
-  await addUser(app, 'ann')
-  const reset = (options: object) => run(app, 'reset-password', { user: 'ann', temporary: true, ...options })
-  await app.call('POST', '/v1/users/ann/credentials')
+t.test(
+  'reset-password prints the temporary password, and --keep-api-tokens spares bearer tokens',
+  async t => {
+    const app = await onboardedServer(t)
+    await addUser(app, 'ann')
+    const reset = (options: object) =>
+      run(app, 'reset-password', { user: 'ann', temporary: true, ...options })
+    await app.call('POST', '/v1/users/ann/credentials')
 
-  t.match(await reset({ keep_api_tokens: true }), {
-    temporary_password: /^[\w-]{20}$/,
-    api_tokens_revoked: 0
-  })
-  t.match(await reset({}), { api_tokens_revoked: 1 })
-})
+    t.match(await reset({ keep_api_tokens: true }), {
+      temporary_password: /^[\w-]{20}$/,
+      api_tokens_revoked: 0
+    })
+    t.match(await reset({}), { api_tokens_revoked: 1 })
+  }
+)
 
 t.test('reset-password requires --temporary', async t => {
   const app = await onboardedServer(t)

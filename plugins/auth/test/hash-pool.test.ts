@@ -7,7 +7,7 @@ function pendingWork() {
   return { ends, work: () => new Promise<void>(resolve => ends.push(resolve)) }
 }
 
-t.test('a few hashes run, some wait, and the rest are refused with a time to retry', async t => {
+t.test('some hashes run, some wait, and the rest are refused with a time to retry', async t => {
   const { ends, work } = pendingWork()
   const hashPool = openHashPool(2, 3)
 
@@ -25,7 +25,7 @@ t.test('a few hashes run, some wait, and the rest are refused with a time to ret
   t.doesNotThrow(hashPool.refuseIfFull)
 })
 
-t.test('work that fails frees its place', async t => {
+t.test('failed work frees its slot', async t => {
   const hashPool = openHashPool(1, 0)
 
   await t.rejects(
@@ -37,7 +37,7 @@ t.test('work that fails frees its place', async t => {
   t.equal(await hashPool.run(async () => 7), 7)
 })
 
-t.test('a password is kept as Argon2id, and outdated parameters are recognised', async t => {
+t.test('a password is hashed with Argon2id, and outdated parameters are detected', async t => {
   const hashPool = openHashPool()
   const hash = await hashPool.run(argon => argon.hash('correct horse battery'))
 

@@ -1,4 +1,4 @@
-// Callers that the server knows from an earlier request. What changes about one counts at the very next request.
+// Callers that the server has cached from an earlier request. Changes to a caller apply to the next request.
 import t, { type Test } from 'tap'
 import { Credential, User } from '../../../kernel/identity/entities.ts'
 import { recordStatements } from '../../../test/support/statements.ts'
@@ -33,7 +33,7 @@ async function knownServer(t: Test, days = 30) {
 
 const skip = notOnPostgres('it counts statements of SQLite')
 
-t.test('a caller that is known is answered without a statement', { skip }, async t => {
+t.test('a known caller is authenticated without a statement', { skip }, async t => {
   const { asToken, asSession } = await knownServer(t)
   const asked = recordStatements(t)
 
@@ -42,7 +42,7 @@ t.test('a caller that is known is answered without a statement', { skip }, async
   t.same(asked.sql, [])
 })
 
-t.test('a token that was revoked is refused at the next request', async t => {
+t.test('a revoked token is refused at the next request', async t => {
   const { app, credentialId, asToken, asSession } = await knownServer(t)
 
   await app.call('DELETE', `${ofAnn}/credentials/${credentialId}`)
@@ -51,7 +51,7 @@ t.test('a token that was revoked is refused at the next request', async t => {
   t.equal((await asSession()).status, 200)
 })
 
-t.test('a token that was rotated is refused at the next request', async t => {
+t.test('a rotated token is refused at the next request', async t => {
   const { app, credentialId, asToken } = await knownServer(t)
 
   t.equal((await app.call('POST', `${ofAnn}/credentials/${credentialId}/rotate`, {})).status, 201)
@@ -59,7 +59,7 @@ t.test('a token that was rotated is refused at the next request', async t => {
   t.match(await asToken(), refused('unauthenticated'))
 })
 
-t.test('a token ends when it expires, and a session when it was idle', async t => {
+t.test('an expired token and an idle session are refused', async t => {
   const { clock, asToken, asSession } = await knownServer(t, 1)
 
   await clock.advance(8 * hourMs)
@@ -69,7 +69,7 @@ t.test('a token ends when it expires, and a session when it was idle', async t =
   t.match(await asToken(), refused('unauthenticated'))
 })
 
-t.test('a session that was ended is refused at the next request', async t => {
+t.test('an ended session is refused at the next request', async t => {
   const { page, asToken, asSession } = await knownServer(t)
 
   t.equal((await page.call('POST', '/v1/auth/logout')).status, 204)
@@ -78,7 +78,7 @@ t.test('a session that was ended is refused at the next request', async t => {
   t.equal((await asToken()).status, 200)
 })
 
-t.test('a user who was disabled is refused at the next request, and let in when enabled', async t => {
+t.test('a disabled user is refused at the next request, and accepted once enabled', async t => {
   const { app, asToken, asSession } = await knownServer(t)
 
   await app.call('PATCH', ofAnn, { disabled: true })
@@ -89,7 +89,7 @@ t.test('a user who was disabled is refused at the next request, and let in when 
   t.equal((await asToken()).status, 200)
 })
 
-t.test('a user who was deleted is refused at the next request', async t => {
+t.test('a deleted user is refused at the next request', async t => {
   const { app, asToken, asSession } = await knownServer(t)
 
   await app.call('DELETE', ofAnn)
@@ -97,7 +97,7 @@ t.test('a user who was deleted is refused at the next request', async t => {
   for (const ask of [asToken, asSession]) t.match(await ask(), refused('unauthenticated'))
 })
 
-t.test('another role and another name count at the next request', async t => {
+t.test('a new role and a new name apply to the next request', async t => {
   const { app, asToken, asSession } = await knownServer(t)
   const all = '/v1/users'
   for (const ask of [asToken, asSession]) t.equal((await ask(all)).status, 403)
@@ -112,7 +112,7 @@ t.test('another role and another name count at the next request', async t => {
   for (const ask of [asToken, asSession]) t.equal((await ask(all)).status, 403)
 })
 
-t.test('a password that must be changed counts at the next request of a session', async t => {
+t.test('a temporary password limits the next request of a session', async t => {
   const { app, asSession } = await knownServer(t)
   const { store } = depsOf(app)
   const require = (changeRequired: boolean) =>
@@ -125,7 +125,7 @@ t.test('a password that must be changed counts at the next request of a session'
   t.equal((await asSession('/v1/users/ann')).status, 200)
 })
 
-t.test('a change that was rolled back has no effect, and nothing that is known is forgotten', async t => {
+t.test('a rolled-back change has no effect and evicts no cached caller', async t => {
   const { app, asToken, asSession } = await knownServer(t)
   const undone = depsOf(app).store.change(async em => {
     await em.nativeUpdate(Credential, { userId: 'ann' }, { revokedAt: 1 })
@@ -141,7 +141,7 @@ t.test('a change that was rolled back has no effect, and nothing that is known i
   t.same(asked.sql, [])
 })
 
-t.test('until a change is committed, requests are judged by what was there before', async t => {
+t.test('requests see the old state until a change commits', async t => {
   const { app, asToken } = await knownServer(t)
   const [begun, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const change = depsOf(app).store.change(async em => {

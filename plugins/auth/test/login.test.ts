@@ -65,19 +65,22 @@ t.test(
   }
 )
 
-t.test('five wrong passwords lock; then the right one is refused, too, without a hash', async t => {
-  const app = await onboardedServer(t)
-  for (let i = 0; i < 5; i++) t.match(await login(app, { password: 'not the right one' }), invalid)
+t.test(
+  'five wrong passwords lock the caller out; then even the right one is refused, without a hash',
+  async t => {
+    const app = await onboardedServer(t)
+    for (let i = 0; i < 5; i++) t.match(await login(app, { password: 'not the right one' }), invalid)
 
-  const locked = await login(app)
+    const locked = await login(app)
 
-  t.match(locked, { ...limited, headers: { 'retry-after': '60' } })
-  t.equal((await login(app, {}, '192.0.2.2')).status, 200, 'from another address')
-  await app.clock.advance(60_000)
-  t.equal((await login(app)).status, 200)
-})
+    t.match(locked, { ...limited, headers: { 'retry-after': '60' } })
+    t.equal((await login(app, {}, '192.0.2.2')).status, 200, 'from another address')
+    await app.clock.advance(60_000)
+    t.equal((await login(app)).status, 200)
+  }
+)
 
-t.test('concurrent wrong passwords do not bypass the lock', async t => {
+t.test('concurrent wrong passwords do not bypass the lockout', async t => {
   const app = await onboardedServer(t)
 
   const replies = await Promise.all(
@@ -104,7 +107,7 @@ t.test(
   }
 )
 
-t.test('a hash of weaker parameters is renewed at login', async t => {
+t.test('a login renews a hash with weaker parameters', async t => {
   const app = await onboardedServer(t)
   const { store } = depsOf(app)
   const weak = await hash(root.password, { memoryCost: 8192, timeCost: 2, parallelism: 1 })
@@ -117,7 +120,7 @@ t.test('a hash of weaker parameters is renewed at login', async t => {
   t.equal((await login(app)).status, 200)
 })
 
-t.test('a login is recorded with its user', async t => {
+t.test('the audit log records a login with its user', async t => {
   const app = await onboardedServer(t)
   app.decisions.length = 0
 
@@ -130,7 +133,7 @@ t.test('a login is recorded with its user', async t => {
   ])
 })
 
-t.test('X-Forwarded-For of a proxy may contain any text', async t => {
+t.test('X-Forwarded-For from a proxy may contain any text', async t => {
   const app = await onboardedServer(t)
 
   t.equal((await login(app, {}, 'unknown, not an address at all, and longer than one could be')).status, 200)

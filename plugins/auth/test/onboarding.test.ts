@@ -13,7 +13,7 @@ import {
 
 const minuteMs = 60_000
 
-t.test('the first start logs a setup token, and keeps it nowhere else', async t => {
+t.test('the first start logs a setup token and stores only its hash', async t => {
   const app = await authServer(t)
 
   const lines = app.log.filter(({ message }) => message.includes('onboarding setup token'))
@@ -22,7 +22,7 @@ t.test('the first start logs a setup token, and keeps it nowhere else', async t 
   t.notOk(storeBytes(app.dir).includes(setupTokenOf(app)))
 })
 
-t.test('until there is a superadmin the API is closed; the setup token creates one', async t => {
+t.test('the API refuses requests until the setup token has created a superadmin', async t => {
   const app = await authServer(t)
   const status = () =>
     app.call<{ onboarding_required: boolean }>('GET', '/v1/auth/status', undefined, unauthenticated)
@@ -42,7 +42,7 @@ t.test('until there is a superadmin the API is closed; the setup token creates o
   t.match(await login(app), { status: 200 })
 })
 
-t.test('no token and a wrong one are refused, before the rest of the body is checked', async t => {
+t.test('a missing and a wrong token are refused before the rest of the body is checked', async t => {
   const app = await authServer(t)
 
   t.match(await onboard(app, { setup_token: undefined, password: 'short' }), {
@@ -73,7 +73,7 @@ t.test('onboarding refuses an invalid body', async t => {
   t.equal((await onboard(app)).status, 201, 'the token is still valid')
 })
 
-t.test('the setup token expires after 30 minutes, and at a restart', async t => {
+t.test('the setup token expires after 30 minutes and at a restart', async t => {
   const app = await authServer(t)
   const first = setupTokenOf(app)
 
@@ -87,7 +87,7 @@ t.test('the setup token expires after 30 minutes, and at a restart', async t => 
   t.match(await onboard(next), { status: 201 })
 })
 
-t.test('the setup token of the last start is valid at all servers of the store, and no other', async t => {
+t.test('only the setup token of the latest start is valid, at all servers of the store', async t => {
   const app = await authServer(t)
   const ofOther = openSetupToken(depsOf(app))
 
@@ -99,7 +99,7 @@ t.test('the setup token of the last start is valid at all servers of the store, 
   t.notOk(await ofOther.isValid(setup_token))
 })
 
-t.test('of several concurrent onboardings only one succeeds', async t => {
+t.test('only one of several concurrent onboardings succeeds', async t => {
   const app = await authServer(t)
 
   const created = await Promise.all(['ann', 'bob', 'cid'].map(user_id => onboard(app, { user_id })))
@@ -119,7 +119,7 @@ t.test('onboarding works only once, and no later start logs a token', async t =>
   t.match(await onboard(next), { status: 409 })
 })
 
-t.test('guessing at the setup token is throttled', async t => {
+t.test('guesses at the setup token are throttled', async t => {
   const app = await authServer(t)
   for (let i = 0; i < 5; i++) await onboard(app, { setup_token: `guess ${i}` })
 
@@ -142,7 +142,7 @@ t.test('the operator token works before onboarding and does not end it', async t
   t.match(await login(app), { status: 200 })
 })
 
-t.test('a step of the clock neither ends the setup token nor makes it last longer', async t => {
+t.test('a clock step neither ends nor prolongs the setup token', async t => {
   for (const ms of [3_600_000, -400 * 24 * 3_600_000]) {
     const app = await authServer(t, { dir: t.testdir() })
     app.clock.step(ms)

@@ -8,7 +8,7 @@ const good = {
   new_password_confirm: 'another long password'
 }
 
-t.test('a change ends the other sessions and keeps this one', async t => {
+t.test('a password change ends the other sessions but not this one', async t => {
   const app = await onboardedServer(t)
   const page = await signedInBrowser(app)
   const other = await signedInBrowser(app)
@@ -37,7 +37,7 @@ t.test('a password change refuses wrong and weak passwords', async t => {
   t.equal((await login(app)).status, 200, 'the old password is still valid')
 })
 
-t.test('guessing at the current password is throttled, apart from the login', async t => {
+t.test('guesses at the current password are throttled separately from the login', async t => {
   const app = await onboardedServer(t)
   const page = await signedInBrowser(app)
   for (let i = 0; i < 5; i++)
@@ -47,7 +47,7 @@ t.test('guessing at the current password is throttled, apart from the login', as
   t.equal((await login(app, {}, '127.0.0.1')).status, 200)
 })
 
-t.test('of two changes at once the second must know the new password', async t => {
+t.test('the second of two concurrent changes must know the new password', async t => {
   const app = await onboardedServer(t)
   const pages = [await signedInBrowser(app), await signedInBrowser(app)]
 

@@ -44,7 +44,7 @@ t.test('a reset gives the bootstrap superadmin a web login', async t => {
   })
 })
 
-t.test('a reset ends the sessions, and the bearer tokens unless they are kept', async t => {
+t.test('a reset ends the sessions and, by default, the bearer tokens', async t => {
   const app = await onboardedServer(t)
   await addUser(app, 'ann')
   const page = await signedInBrowser(app, { user_id: 'ann' })

@@ -73,7 +73,7 @@ t.test('a reset to the same password is refused', async t => {
   t.equal((await login(app, { user_id: 'ann' })).status, 200)
 })
 
-t.test('a repeated reset shows its response again unless it held a password', async t => {
+t.test('a repeated reset returns its response again unless it contained a password', async t => {
   const app = await onboardedServer(t)
   await addUser(app, 'ann')
   await addUser(app, 'bob')
@@ -96,7 +96,7 @@ t.test('a temporary password expires after 24 hours', async t => {
   t.match(await login(app, { user_id: 'ann', password }), refusal(401, 'invalid_login'))
 })
 
-t.test('a clock that is set back opens no expired temporary password', async t => {
+t.test('setting the clock back does not revive an expired temporary password', async t => {
   const app = await onboardedServer(t)
   await addUser(app, 'ann')
   const { temporary_password: password } = (await reset(app)).body
@@ -107,7 +107,7 @@ t.test('a clock that is set back opens no expired temporary password', async t =
   t.match(await login(app, { user_id: 'ann', password }), refusal(401, 'invalid_login'))
 })
 
-t.test('a given password is temporary unless `temporary` is false, and is not returned', async t => {
+t.test('a chosen password is temporary unless `temporary` is false, and is not returned', async t => {
   const app = await onboardedServer(t)
   await addUser(app, 'ann')
   const given = { new_password: 'another long password' }
@@ -122,7 +122,7 @@ t.test('a given password is temporary unless `temporary` is false, and is not re
   t.match(await signIn(), { body: { password_change_required: false } })
 })
 
-t.test('bearer tokens are kept on request', async t => {
+t.test('`keep_api_tokens` spares the bearer tokens', async t => {
   const app = await onboardedServer(t)
   await addUser(app, 'ann')
   const bearer = await bearerOf(app, 'ann')
@@ -170,7 +170,7 @@ t.test(
   }
 )
 
-t.test('a locked address cannot reset passwords', async t => {
+t.test('a locked-out address cannot reset passwords', async t => {
   const app = await onboardedServer(t)
   await addUser(app, 'ann')
   const at = '198.51.100.7'
@@ -180,7 +180,7 @@ t.test('a locked address cannot reset passwords', async t => {
   t.equal((await reset(app, {}, 'ann', { 'x-forwarded-for': '198.51.100.8' })).status, 200)
 })
 
-t.test('a user who is deleted while the new password is hashed gets none', async t => {
+t.test('a user deleted during the hash gets no new password', async t => {
   const app = await onboardedServer(t)
   await addUser(app, 'ann')
   const { hashPool } = depsOf(app)

@@ -38,7 +38,7 @@ t.test('a session ends after 8 hours without a request', async t => {
   t.match(await page.call('GET', '/v1/users/me'), unauthenticated)
 })
 
-t.test('a session ends after 7 days, however busy', async t => {
+t.test('a session ends after 7 days even if it is used', async t => {
   const app = await onboardedServer(t)
   const page = await signedInBrowser(app)
 
@@ -53,7 +53,7 @@ t.test('a session ends after 7 days, however busy', async t => {
   t.equal(await depsOf(app).store.read(em => em.count(Session)), 0, 'and is deleted')
 })
 
-t.test('a step of the clock neither ends a session nor makes it last longer', async t => {
+t.test('a clock step neither ends nor prolongs a session', async t => {
   for (const ms of [30 * 24 * hourMs, -400 * 24 * hourMs]) {
     const app = await onboardedServer(t, { dir: t.testdir() })
     const page = await signedInBrowser(app)
@@ -67,7 +67,7 @@ t.test('a step of the clock neither ends a session nor makes it last longer', as
   }
 })
 
-t.test('after a start under a clock that was set back, a session lasts no longer than a new one', async t => {
+t.test('after the clock was set back during a stop, a session lasts no longer than a new one', async t => {
   const app = await onboardedServer(t)
   const page = await signedInBrowser(app)
   const { dir, clock } = app
@@ -92,7 +92,7 @@ t.test('a logout ends the session and clears the cookie', async t => {
   t.match(cookieOf(reply), /^svc_session=;.*Max-Age=0/)
   t.match(await page.call('GET', '/v1/users/me'), unauthenticated)
   t.equal((await other.call('GET', '/v1/users/me')).status, 200)
-  t.match(await app.call('POST', '/v1/auth/logout'), unauthenticated, 'a bearer has no session')
+  t.match(await app.call('POST', '/v1/auth/logout'), unauthenticated, 'a bearer token has no session')
 })
 
 t.test('a write with a session must pass the CSRF checks', async t => {
@@ -114,7 +114,7 @@ t.test('a write with a session must pass the CSRF checks', async t => {
   t.equal((await page.call('GET', '/v1/users/me', undefined, {})).status, 200, 'a read needs no proof')
 })
 
-t.test('a request with a bearer token is authenticated by it alone', async t => {
+t.test('a bearer token takes precedence over the session cookie', async t => {
   const app = await onboardedServer(t)
   const { cookie } = await signedInBrowser(app)
   const me = (authorization: string) =>
@@ -145,7 +145,7 @@ t.test('a user has at most 20 sessions; the oldest end', async t => {
   t.equal((await second.call<Row[]>('GET', '/v1/users/me/sessions')).body.length, 20)
 })
 
-t.test('sessions are listed to their user, and ended one by one', async t => {
+t.test('a user lists own sessions and ends one of them', async t => {
   const app = await onboardedServer(t)
   await addUser(app, 'ann')
   const page = await signedInBrowser(app)

@@ -1,4 +1,4 @@
-// Sessions that another plugin starts and ends, as one for OIDC or passkeys would.
+// Sessions that another plugin starts and ends, such as one for OIDC or passkeys.
 import t, { type Test } from 'tap'
 import { Type } from 'typebox'
 import { defineRoute } from '../../../kernel/http/route.ts'
@@ -62,7 +62,7 @@ async function signedIn(t: Test, user = 'ann') {
   return { ...app, cookie: { ...unauthenticated, cookie } }
 }
 
-t.test('a plugin starts a session of a new user, whose requests are audited with its method', async t => {
+t.test('a plugin starts a session for a new user, and the audit log shows its method', async t => {
   const { call, cookie } = await signedIn(t)
 
   t.match(await call('GET', '/v1/users/me', undefined, cookie), { status: 200, body: { user_id: 'ann' } })
@@ -77,7 +77,7 @@ t.test('a plugin starts a session of a new user, whose requests are audited with
   t.match(await call('GET', '/v1/audit?limit=1'), { body: [{ actor: 'ann', auth_method: 'badge' }] })
 })
 
-t.test('a plugin ends the session; the logout of every session does so, too', async t => {
+t.test('a plugin ends a session, and so does a logout', async t => {
   const { call, cookie } = await signedIn(t)
   t.equal((await call('POST', '/v1/badge/sign-out', undefined, { ...cookie, ...sameOrigin })).status, 204)
   t.equal((await call('GET', '/v1/users/me', undefined, cookie)).status, 401)
@@ -88,7 +88,7 @@ t.test('a plugin ends the session; the logout of every session does so, too', as
   t.equal((await call('GET', '/v1/users/me', undefined, second)).status, 401)
 })
 
-t.test('a disabled user gets no session, and keeps none', async t => {
+t.test('a disabled user cannot get or use a session', async t => {
   const { call, cookie } = await signedIn(t)
   t.equal((await call('PATCH', '/v1/users/ann', { disabled: true })).status, 200)
 

@@ -34,7 +34,7 @@ async function waitOf(attempted: Promise<void>): Promise<number> {
   }
 }
 
-t.test('five failures lock for a minute, the next five for two, up to a quarter of an hour', async t => {
+t.test('five failures lock out for a minute, the next five for two, up to 15 minutes', async t => {
   const { throttle, clock } = await throttleFixture(t)
 
   for (const secs of [60, 120, 240, 480, 900, 900]) {
@@ -49,7 +49,7 @@ t.test('five failures lock for a minute, the next five for two, up to a quarter 
   }
 })
 
-t.test('a lock applies to one subject at one address in one action', async t => {
+t.test('a lockout applies to one subject at one address in one action', async t => {
   const { throttle } = await throttleFixture(t)
 
   await failTimes(throttle, 5, () => ann)
@@ -70,7 +70,7 @@ t.test('the right secret clears earlier failures', async t => {
   t.equal(await waitOf(throttle.check(ann)), 0)
 })
 
-t.test('a lock survives a restart', async t => {
+t.test('a lockout survives a restart', async t => {
   const { throttle, store, dir, clock } = await throttleFixture(t)
   await failTimes(throttle, 5, () => ann)
   await store.close()
@@ -80,7 +80,7 @@ t.test('a lock survives a restart', async t => {
   t.equal(await waitOf(next.check(ann)), 60)
 })
 
-t.test('fifty failures in a quarter of an hour lock an address, whatever the subjects', async t => {
+t.test('fifty failures in 15 minutes lock out an address, whatever the subjects', async t => {
   const { throttle, clock } = await throttleFixture(t)
   const attemptOf = (i: number) => ({ ...ann, subject: `user-${i}` })
 
@@ -153,7 +153,7 @@ t.test('failures older than a day do not count and are deleted', async t => {
 
 const steps = [1000, 26 * 3_600_000, -400 * 24 * 3_600_000]
 
-t.test('a step of the clock neither lengthens nor ends a lock', async t => {
+t.test('a clock step neither lengthens nor ends a lockout', async t => {
   for (const ms of steps) {
     const { throttle, clock } = await throttleFixture(t, { dir: t.testdir() })
     await failTimes(throttle, 5, () => ann)
@@ -169,7 +169,7 @@ t.test('a step of the clock neither lengthens nor ends a lock', async t => {
   }
 })
 
-t.test('a step of the clock while the server is stopped leaves a lock the time that remained', async t => {
+t.test('a clock step during a stop does not change the time left of a lockout', async t => {
   for (const ms of steps) {
     const { throttle, runningTime, store, dir, clock } = await throttleFixture(t, { dir: t.testdir() })
     await failTimes(throttle, 50, i => ({ ...ann, subject: `user-${i}` }))
@@ -197,7 +197,7 @@ t.test(
     await runningTime.save()
     await clock.advance(50_000)
     await store.change(async em => {
-      const ago = (await timeOf(em)) - 50_000 // as the clock of the database has gone on
+      const ago = (await timeOf(em)) - 50_000 // as if the database clock had advanced
       await em.nativeUpdate(Failures, { id: 'running-time' }, { times: [ago] })
     })
 
@@ -207,13 +207,13 @@ t.test(
     await failTimes(there, 5, () => ann)
     const waits = [await waitOf(throttle.check(ann)), await waitOf(there.check(ann))]
     t.ok(
-      waits.every(secs => secs === 60 || secs === 61), // the clock of the database goes on meanwhile
+      waits.every(secs => secs === 60 || secs === 61), // the database clock runs on
       String(waits)
     )
   }
 )
 
-t.test('a clock of the database that was set moves no time', { skip: alone }, async t => {
+t.test('setting the database clock does not move the running time', { skip: alone }, async t => {
   const { runningTime, store } = await throttleFixture(t)
   const timeNow = () => store.read(runningTime.now)
   await runningTime.save()
@@ -227,7 +227,7 @@ t.test('a clock of the database that was set moves no time', { skip: alone }, as
   }
 })
 
-t.test('a lock that was stored under a clock a day ahead lasts at most 15 minutes', async t => {
+t.test('a lockout stored under a clock a day ahead lasts at most 15 minutes', async t => {
   const { throttle, store, dir, clock } = await throttleFixture(t)
   await failTimes(throttle, 5, () => ann)
   const dayAhead = clock.now() + 24 * 60 * minuteMs
@@ -241,7 +241,7 @@ t.test('a lock that was stored under a clock a day ahead lasts at most 15 minute
   t.equal(await waitOf(next.throttle.check(ann)), 0)
 })
 
-t.test('the failures of a window are neither forgotten nor kept by a step of the clock', async t => {
+t.test('a clock step neither drops nor prolongs the failures of a window', async t => {
   const attemptOf = (i: number) => ({ ...ann, subject: `user-${i}` })
   for (const ms of steps) {
     const { throttle, clock } = await throttleFixture(t, { dir: t.testdir() })
@@ -255,7 +255,7 @@ t.test('the failures of a window are neither forgotten nor kept by a step of the
   }
 })
 
-t.test('the resets of an hour are neither forgotten nor kept by a step of the clock', async t => {
+t.test('a clock step neither drops nor prolongs the resets of an hour', async t => {
   for (const ms of steps) {
     const { store, runningTime, clock } = await throttleFixture(t, { dir: t.testdir() })
     const limit = openResetLimit({ runningTime })
