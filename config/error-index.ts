@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 
 /** An error code: what it means and what to do. */
 export interface ExplainedError {
-  /** Absent for what only the control stream has. */
+  /** Absent for codes of the control stream only. */
   readonly http?: number
   readonly exit?: number
   readonly by: string // 'kernel', 'agent', or the plugin that owns it
@@ -12,6 +12,6 @@ export interface ExplainedError {
 
 export type ErrorIndex = Readonly<Record<string, ExplainedError>>
 
-/** Reads what `npm run errors` has written. */
+/** Reads the output of `npm run errors`. */
 export const readErrorIndex = (): ErrorIndex =>
   JSON.parse(readFileSync(new URL('./error-index.json', import.meta.url), 'utf8')) as ErrorIndex // as it was made

@@ -1,16 +1,16 @@
-// Requests as callers of every kind: each with the credential that such a caller has.
+// Sends requests as each kind of caller, with that caller's credential.
 import type { Role } from '../kernel/http/principal.ts'
 import { operatorToken, type Reply, type TestServer } from './test-server.ts'
 
 /**
- * Who calls. A user is created at its first call; of a user that exists the password is reset for a session. Until a server
- * has an administrator it answers nobody but the operator: the first other caller makes one, `kit-admin`.
+ * The caller. A user is created at its first call; for a session, the password of an existing user is reset. A server
+ * without an administrator answers only the operator, so the first other caller makes one: `kit-admin`.
  */
 export type Caller =
   | 'operator' // with the server's operator token
   | 'nobody' // without a credential
   | { readonly user: string; readonly role?: Role; readonly by?: 'session' | 'api_token' } // default: user, session
-  | { readonly client: string } // the id of a client of the kit: with the token that its agent has
+  | { readonly client: string } // a client id of the kit: uses its agent's token
 
 export type Call = TestServer['call']
 
@@ -18,7 +18,7 @@ const kitPassword = 'a password of the test kit'
 
 type Headers = Readonly<Record<string, string>>
 
-/** Returns a function that returns `call` of a caller. Each signs in once. */
+/** Returns a function that returns `call` for a caller. Each caller signs in once. */
 export function openCallers(call: Call, publicOrigin = 'http://sluice.test') {
   const known = new Map<string, Promise<Headers>>()
 
@@ -50,7 +50,7 @@ export function openCallers(call: Call, publicOrigin = 'http://sluice.test') {
     return status === 201
   }
 
-  /** A browser: the cookie of its session, and the proofs that a request comes from a page of the server. */
+  /** A browser sends its session cookie, and headers which prove that the request comes from a page of the server. */
   async function signIn(user: string, isNew: boolean): Promise<Headers> {
     const password = { new_password: kitPassword, temporary: false, keep_api_tokens: true }
     if (!isNew) expectOk('a password', await call('POST', `/v1/users/${user}/password`, password))

@@ -1,4 +1,4 @@
-// Checks a plugin as server and agent do at a start, and starts a server with it: `sluice plugin check`.
+// Checks a plugin like server and agent do at a start, and starts a server with it: `sluice plugin check`.
 
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -43,7 +43,7 @@ export async function checkConformance(
   const agent = hasAgent ? await importHalf<AgentPlugin>(dir, 'agent', problems) : null
   if (!hasAgent && './agent' in (packageOf(dir).exports ?? {}))
     problems.push('package.json exports ./agent, but there is no agent.ts or agent.js')
-  await nextTurn() // what was about to run is no effect of the plugin
+  await nextTurn() // earlier pending work is not an effect of the plugin
   const left = resources().filter(name => !before.includes(name))
   if (left.length > 0) problems.push(`importing it has effects (${left.join(', ')}): acquire in \`start\``)
   const others = settings.others ?? (await builtinOnly(builtin))
@@ -86,7 +86,7 @@ const resources = (): string[] =>
 async function importHalf<P>(dir: string, name: 'plugin' | 'agent', problems: string[]): Promise<P | null> {
   try {
     const module = (await importPlugin(resolvePlugin(dir, name, dir))) as { readonly default?: P }
-    if (module.default !== undefined) return module.default // the checks below judge its shape
+    if (module.default !== undefined) return module.default // the checks below examine its shape
     problems.push(`${name}: it has no default export`)
   } catch (error) {
     problems.push(`${name}: ${reasonOf(error)}`)
@@ -94,7 +94,7 @@ async function importHalf<P>(dir: string, name: 'plugin' | 'agent', problems: st
   return null
 }
 
-/** Returns the problems that need no start. Fields that need services are judged after it. */
+/** Returns the problems that need no start. Fields that need services are checked after it. */
 function manifestProblems(server: Plugin, agent: AgentPlugin | null, plugins: readonly Plugin[]): string[] {
   const problems = [...pluginProblems(plugins), ...commandProblems(plugins, server)]
   if (problems.some(problem => problem.startsWith(`fills ${ruleFieldSlot.id}`))) return problems

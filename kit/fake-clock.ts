@@ -3,7 +3,7 @@ import { isStoreWorking } from './test-store.ts'
 
 export interface FakeClock extends Clock {
   /**
-   * Advances the time and runs the timers that are due, in order. Promises settle before and after each, also those of a
+   * Advances the time and runs due timers in order. Promises settle before and after each, including those of a
    * store that answers over a socket.
    */
   advance(ms: number): Promise<void>
@@ -11,10 +11,10 @@ export interface FakeClock extends Clock {
   step(ms: number): void
 }
 
-const maxSettleMs = 1000 // of real time: a change may wait for this clock
+const maxSettleMs = 1000 // real time: a change may wait for this clock
 
 interface Timer {
-  at: number // by the monotonic hand
+  at: number // monotonic
   readonly every: number | null
   readonly work: () => void
 }
@@ -49,7 +49,8 @@ export function fakeClock(startMs = Date.UTC(2026, 0, 15, 12)): FakeClock {
       const until = passed + ms
       await settled()
       for (;;) {
-        const [next] = [...timers].filter(({ at }) => at <= until).sort((a, b) => a.at - b.at)
+        const due = [...timers].filter(({ at }) => at <= until)
+        const next = due.sort((a, b) => a.at - b.at).at(0)
         if (!next) break
         passed = Math.max(passed, next.at)
         if (next.every === null) timers.delete(next)

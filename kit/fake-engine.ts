@@ -20,7 +20,7 @@ import { zeroCounters } from '../agent/portable-engine/live-counters.ts'
 /** Records all calls and reports the counters and events that a test sets. It forwards nothing. */
 export class FakeEngine implements Engine {
   readonly rules = new Map<number, EngineRule>() // open, by id
-  readonly opened: EngineRule[] = [] // every call of `open`, in order; also refused ones
+  readonly opened: EngineRule[] = [] // every call of `open`, in order, including refused ones
   readonly replaced: number[] = [] // the ids that calls of `open` have replaced
   readonly closed: { readonly ruleId: number; readonly drainMs: number | null }[] = []
   readonly targetsReset: { readonly ruleId: number; readonly targets: readonly number[] }[] = []
@@ -32,7 +32,7 @@ export class FakeEngine implements Engine {
   readonly meters = new Map<number, Meter>() // by id
   readonly budgets = new Map<number, Budget>() // by meter id
   readonly answers = new Map<number, Resolved>() // to 'resolve' events, by token
-  openConnections: readonly OpenConnection[] = [] // that `connections` returns, whatever it is asked
+  openConnections: readonly OpenConnection[] = [] // the constant result of `connections`
   readonly connectionsEnded: ConnectionSelection[] = []
   isStopped = false
   readonly #counters = new Map<number, Counters>() // of open and draining rules
@@ -42,7 +42,7 @@ export class FakeEngine implements Engine {
   #peekDurations: Sample['peekDurations'] = { counts: peekBoundsMs.map(() => 0).concat(0), sumMs: 0 }
   #holdsDrains = false
 
-  /** Stands in for the function that opens a real engine. */
+  /** Replaces the function that opens a real engine. */
   readonly start = (options: EngineOptions): FakeEngine => {
     this.#onEvents = options.onEvents
     return this

@@ -40,13 +40,13 @@ export interface TestServerOptions extends Pick<ServerOptions, 'keys' | 'section
 
 export interface KitServer extends TestServer {
   decode<B extends TSchema>(message: Message<B>, bytes: Uint8Array | undefined): Static<B>
-  /** Returns `call` of another caller: `server.as({ user: 'ann' })('GET', '/v1/rules')`. */
+  /** Returns `call` for another caller: `server.as({ user: 'ann' })('GET', '/v1/rules')`. */
   as(caller: Caller): Call
 }
 
 /**
  * Starts a server with a real SQLite store and real sockets on free ports. Its time moves only by `clock.advance`. The body
- * of each change runs twice, undone and then for good; the test fails at its end if one is not repeatable.
+ * of each change runs twice: rolled back, then committed. The test fails at its end if a body is not repeatable.
  */
 export async function testServer(
   t: TestContext,
@@ -92,7 +92,7 @@ export async function testAgent(
 ): Promise<TestAgent> {
   const { server, clock } = app
   const { clientId, agent } = await connectAcceptingAgent(contextOf(t), app, name, script)
-  const stats = () => (server.depsOf('stats') as Kernel & { readonly stats: Stats }).stats // its own export
+  const stats = () => (server.depsOf('stats') as Kernel & { readonly stats: Stats }).stats // this plugin's export
   const session = () => ({ clientId, sessionId: server.control.peers.find(clientId)?.sessionId ?? '' })
   return {
     ...agent,

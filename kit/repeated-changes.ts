@@ -1,4 +1,4 @@
-// Runs the body of each change twice, as a store may: undone, then for good. What differs is not repeatable.
+// Runs the body of each change twice, like a store may: rolled back, then committed. Different results are not repeatable.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { sep } from 'node:path'
@@ -21,19 +21,19 @@ interface Run<T> {
 
 export interface RepeatedChanges {
   readonly storeOf: (opened: Database) => Database
-  /** What is not repeatable: each with its place, what was seen, and the remedy. Nothing is there twice. */
+  /** The findings: each with its place, the difference, and the remedy. No duplicates. */
   readonly problems: () => readonly string[]
   readonly close: () => void
 }
 
 interface Options {
-  /** Names the change by who has asked for it; null: it runs once, as it would. Default: those with code of strangers. */
+  /** Names the change by its requester; null: it runs once, as usual. Default: changes with code of third parties. */
   readonly placeOf?: (callers: readonly Caller[]) => string | null
-  /** Takes each problem as soon as it is found. */
+  /** Receives each problem as soon as it is found. */
   readonly tell?: (problem: string) => void
 }
 
-/** Changes go on as they would, whatever is found. */
+/** Findings do not affect the changes. */
 export function openRepeatedChanges({
   placeOf = placeOfStranger,
   tell = () => {}
@@ -86,13 +86,13 @@ export function openRepeatedChanges({
   }
 }
 
-/** Of logs of tests: the names of events. */
+/** Event names in logs of tests. */
 export const logged = channel('sluice.test.logged')
 
-/** Of Node: sockets of clients, and requests of `http` and of `fetch`, which may go over an open connection. */
+/** Types of Node's resources: client sockets, and requests of `http` and `fetch`, which may use an open connection. */
 const connections = ['net.client.socket', 'http.client.request.start', 'undici:request:create']
 
-/** Runs the work and undoes it. The transaction goes on, so that no other change comes between this run and the next. */
+/** Runs the work and rolls it back. The transaction stays open, so that no other change runs before the second run. */
 async function undone<T>(em: EntityManager, work: Work<T>): Promise<T> {
   const done: { result: T }[] = []
   const back = new Error('undone')
@@ -120,7 +120,7 @@ async function countRows<T>(em: EntityManager, work: Work<T>): Promise<Run<T>> {
 }
 
 function differences<T>(first: Run<T>, second: Run<T>): string[] {
-  const at = differenceIn(first.result, second.result, '')?.replace(/^\/result/, '') // the host adds its own to the result
+  const at = differenceIn(first.result, second.result, '')?.replace(/^\/result/, '') // the host adds fields to the result
   return [
     ...(first.rows === second.rows
       ? []
@@ -132,8 +132,8 @@ function differences<T>(first: Run<T>, second: Run<T>): string[] {
 const maxDepth = 5
 
 /**
- * Returns where two results differ: '' for the whole. Ids, secrets and times do so in every run: long texts of one length
- * are alike, and large numbers.
+ * Returns the path where two results differ: '' for the whole. Ids, secrets and times differ in every run, so long texts
+ * of one length count as equal, and so do large numbers.
  */
 function differenceIn(one: unknown, other: unknown, at: string, depth = 0): string | null {
   if (Object.is(one, other) || depth > maxDepth) return null
@@ -148,14 +148,14 @@ function differenceIn(one: unknown, other: unknown, at: string, depth = 0): stri
   return found.find(difference => difference !== null) ?? null
 }
 
-/** True for lists, plain objects and entities; not for Maps, dates and bytes, whose content is not in their keys. */
+/** True for lists, plain objects and entities; false for Maps, dates and bytes, which keep their content outside keys. */
 const isData = (value: unknown): value is object =>
   typeof value === 'object' &&
   value !== null &&
   Symbol.toStringTag in value === false &&
   !(value instanceof Date)
 
-/** A line of a stack, of a file. */
+/** A stack frame with a file. */
 export interface Caller {
   readonly text: string
   readonly file: string
@@ -180,13 +180,13 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const own = ['kernel', 'kit', 'plugins', 'agent', 'platform', 'config'].map(folder => root + folder + sep)
 const isOwn = ({ file }: Caller): boolean =>
   file.includes(`${sep}node_modules${sep}`) || own.some(folder => file.startsWith(folder))
-/** `change` of a route's call, and of `act`: their bodies call hooks of other plugins. */
+/** `change` for a route's call, and `act`: their bodies call hooks of other plugins. */
 const sharedChange =
   /at (?:async )?change \(.*[/\\]plugins[/\\]http[/\\](?:pipeline[/\\]request-decisions|change[/\\]act-without-request)\.[jt]s/
 
 /**
- * Returns the line of the plugin's file that makes the change, or the name of the built-in plugin whose route does. Null for
- * changes that built-in plugins make for themselves: no body of another plugin is in them.
+ * Returns the line of the plugin's file that makes the change, or the name of the built-in plugin that owns the route. Null
+ * for internal changes of built-in plugins, which run no code of another plugin.
  */
 function placeOfStranger(callers: readonly Caller[]): string | null {
   const outside = callers.find(caller => !isOwn(caller))

@@ -83,7 +83,7 @@ export async function openRunningAgent(
           { allow_ports: [], allow_targets: [], deny_targets: [], ...guardrails },
           []
         ),
-        random: () => maxDelayMs / 30_000 // of the longest delay before a reconnect, see agent/link/link.ts
+        random: () => maxDelayMs / 30_000 // of the longest reconnect delay, see agent/link/link.ts
       },
       { stop, cut }
     )
@@ -134,7 +134,7 @@ function configsOf(plugins: readonly AgentPlugin[], sections: Readonly<Record<st
   return Object.fromEntries(checked.map(({ name, value }) => [name, value]))
 }
 
-/** Log lines, and waits for the next one. */
+/** Collects log lines, and waits for the next one. */
 class Lines {
   readonly all: LogLine[] = []
   #next = Promise.withResolvers<void>()
@@ -191,7 +191,7 @@ class Run {
     if (!ended) return
     this.#ended = null
     this.#stop.abort()
-    this.#cut.abort() // an orderly stop waits for the server, which waits for the clock
+    this.#cut.abort() // an orderly stop would wait for the server, which waits for the clock
     await ended
   }
 
@@ -214,7 +214,7 @@ class Run {
     const ended = this.#ended?.then(() => {
       throw new Error('the agent has stopped')
     })
-    ended?.catch(() => {}) // it may end when nobody waits any more
+    ended?.catch(() => {}) // it may end when nobody awaits it
     while (!holds()) {
       const next = this.#lines.next()
       if (/^control\.(unreachable|disconnected)$/.test(this.#lastLinkEvent()))

@@ -41,7 +41,7 @@ export interface InventoryRow {
   readonly state?: 'applied' | 'waiting' | 'draining'
 }
 
-/** A message or request of the server, decoded. */
+/** A decoded message or request of the server. */
 export interface ReceivedMessage {
   readonly name: string
   readonly body: Readonly<Record<string, unknown>>
@@ -65,7 +65,7 @@ interface Endpoint {
   readonly fingerprint: string
   readonly host?: string
   readonly localAddress?: string // for example 127.0.0.2
-  readonly signal?: AbortSignal // ends the connection, also one that is being made
+  readonly signal?: AbortSignal // ends the connection, even while it is being made
 }
 
 export interface Script extends Endpoint {
@@ -108,7 +108,7 @@ export const scriptedResponse = <B extends TSchema, A extends TSchema>(
   reply: (body: Static<B>) => Static<A>
 ): ScriptedResponse => ({ request, reply }) as unknown as ScriptedResponse // called with bodies of this request only
 
-/** Runs a release when the test ends; a test of tap is one. */
+/** Runs a release when the test ends. A tap test has this method. */
 export interface Teardown {
   teardown(release: () => unknown): void
 }
@@ -196,7 +196,7 @@ class ReceivedMessages {
 const none: readonly Message[] = []
 const codecs = new WeakMap<readonly Message[], Codec>()
 
-/** Cached by list: reading the .proto files is slow. */
+/** Cached by list, because reading the .proto files is slow. */
 function codecOf(messages: readonly Message[]): Codec {
   const codec = codecs.get(messages) ?? openCodec([...wireMessages, ...controlMessages, ...messages])
   codecs.set(messages, codec)

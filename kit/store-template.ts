@@ -1,4 +1,4 @@
-// Migrated SQLite files, so that further servers of a process need no migrations. PostgreSQL has templates itself.
+// Migrated SQLite files, so that later servers of a process need no migrations. PostgreSQL has templates itself.
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ interface Template {
 
 const templates: Template[] = []
 
-/** Opens a store as `openStore` does. A new file starts as a copy of a template if the same plugins had a new file before. */
+/** Opens a store like `openStore`. A new file is a copy of a template if the same plugins had a new file before. */
 export const openFromTemplate: typeof openStore = async (place, plugins, openDisk) => {
   if (typeof place === 'string' && place !== ':memory:' && !existsSync(place)) {
     const content = await contentFor(plugins)
@@ -22,7 +22,7 @@ export const openFromTemplate: typeof openStore = async (place, plugins, openDis
   return openStore(place, plugins, openDisk)
 }
 
-/** Returns null for the first store: many processes open no second one. */
+/** Returns null for the first store: many processes open only one. */
 async function contentFor(all: Plugins): Promise<Buffer | null> {
   const plugins = all.filter(({ store }) => store)
   const template = templates.find(known => isSame(known.plugins, plugins))

@@ -12,7 +12,7 @@ export interface RunningServer {
   readonly clock: Clock
 }
 
-/** Creates a client whose agent has the client's id as its token, and returns the id. */
+/** Creates a client and returns its id, which is also the token of its agent. */
 export async function insertClient({ server, clock }: RunningServer, name: string): Promise<string> {
   const id = newId(clock.now())
   const row = { id, name, tokenHash: hashOf(id), revision: 0, enrolledAt: clock.now() }

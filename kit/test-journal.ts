@@ -1,4 +1,4 @@
-// Reports traffic to the plugin stats as an agent's journal does.
+// Reports traffic to the plugin stats like an agent's journal does.
 
 import { noCounts } from '../agent/wire/counters.ts'
 import { encodeRow, type JournalRow } from '../agent/wire/journal-report.ts'
@@ -10,7 +10,7 @@ export type Delivered = Readonly<Partial<Record<'in' | 'out', number>>> // bytes
 
 const epoch = '0'.repeat(32)
 
-/** Returns a function that reports further bytes of a rule: it adds them to the minute's total, which reports carry. */
+/** Returns a function that reports more bytes of a rule: it adds them to the minute's total, which reports carry. */
 export function openTestJournal(session: () => Session, stats: () => Stats, clock: Clock) {
   const rows = new Map<string, JournalRow>()
   let seq = 0

@@ -18,19 +18,19 @@ export { insertClient, operatorToken, type RunningServer } from './test-identiti
 export interface Reply<B> {
   readonly status: number
   readonly body: B // parsed; undefined if the reply is not JSON
-  readonly text: string // the body as it was sent
+  readonly text: string // the raw body
   readonly headers: Readonly<Record<string, string | string[] | number | undefined>>
 }
 
 export interface TestServer {
-  readonly server: Server // the present one, after a restart another
+  readonly server: Server // the current one; a restart replaces it
   readonly clock: FakeClock
   readonly decisions: Decision[]
   readonly log: LogLine[]
   readonly dir: string
   /**
-   * Sends one request, as `_operator` unless `headers` have another authorization; '' is none. `remoteAddress` is that of
-   * the connection; default: 127.0.0.1.
+   * Sends one request, as `_operator` unless `headers` has another authorization; '' sends none. `remoteAddress` is the
+   * caller's address; default: 127.0.0.1.
    */
   call<B = Record<string, never>>(
     method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD',
@@ -40,7 +40,7 @@ export interface TestServer {
     connection?: { readonly remoteAddress?: string }
   ): Promise<Reply<B>>
   stop(): Promise<void>
-  /** Stops, if that is not done, and starts again on the same data directory, clock and control port. */
+  /** Stops the server if it runs, and starts it again on the same data directory, clock and control port. */
   restart(): Promise<void>
 }
 
@@ -72,7 +72,7 @@ export async function testServer(
   const named = options.plugins ?? Object.keys(builtin)
   const decisions: Decision[] = []
   const log: LogLine[] = []
-  chmodSync(dir, 0o700) // as a data directory must be, whatever the umask
+  chmodSync(dir, 0o700) // as a data directory requires, whatever the umask
   const store = await openTestStore(dir, 'template')
   const plugins = [
     ...(await load(new Set(['certificate', 'servers', 'control', 'http', ...named]))),
@@ -107,20 +107,24 @@ export async function testServer(
     refuseUndeclared(log)
   }
   const restart = async () => {
-    const control_listen = `127.0.0.1:${server.control.port()}` // agents know this one
+    const control_listen = `127.0.0.1:${server.control.port()}` // the port that agents know
     await stop()
     server = await open({ control_listen })
     isStopped = false
   }
-  t.teardown(async () => {
-    await stop().finally(store?.drop)
-  })
+  t.teardown(() => stop().finally(store?.drop))
 
   return {
     get server() {
       return server
     },
-    ...{ clock, decisions, log, dir, call: callOf(() => server), stop, restart }
+    clock,
+    decisions,
+    log,
+    dir,
+    call: callOf(() => server),
+    stop,
+    restart
   }
 }
 

@@ -1,4 +1,4 @@
-// Stores of tests: SQLite, or PostgreSQL where SLUICE_TEST_STORE_URL names a server of it: postgres://USER@HOST:PORT/TEMPLATE.
+// Stores of tests: SQLite, or PostgreSQL if SLUICE_TEST_STORE_URL names a database of it: postgres://USER@HOST:PORT/TEMPLATE.
 import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'
 import type { Database } from '../kernel/store/open.ts'
@@ -6,18 +6,18 @@ import type { PostgresPlace, Signals } from '../kernel/store/sql/database.ts'
 
 const template = process.env['SLUICE_TEST_STORE_URL']
 
-/** True if the stores of this run are databases of PostgreSQL. */
+/** True if the stores of this run are PostgreSQL databases. */
 export const isOnPostgres = template !== undefined
 
 export interface TestStore {
   readonly place: PostgresPlace
-  /** Deletes the database, whoever uses it. */
+  /** Deletes the database, even with open connections. */
   drop(): Promise<void>
 }
 
 /**
- * Makes the database of a data directory, as a copy of the template or empty, unless it is there. Null where the store is a
- * file of SQLite in that directory.
+ * Creates the database of a data directory, as a copy of the template or empty, unless it exists. Null if the store is a
+ * SQLite file in that directory.
  */
 export async function openTestStore(dir: string, from: 'template' | 'empty'): Promise<TestStore | null> {
   const database = testDatabaseOf(dir, from)
@@ -30,10 +30,10 @@ export async function openTestStore(dir: string, from: 'template' | 'empty'): Pr
   return { place, drop: () => runAt(by, [drop]) }
 }
 
-/** The database of a data directory that exists, and what makes and deletes it `by` another one. */
+/** Returns the database of an existing data directory, with functions that create and delete it through the database `by`. */
 export function testDatabaseOf(dir: string, from: 'template' | 'empty') {
   if (template === undefined) return null
-  const { ino, birthtimeMs } = statSync(dir) // another test may have had a directory of this name
+  const { ino, birthtimeMs } = statSync(dir) // another test may have used a directory of this name
   const name = `test_${createHash('sha256').update(`${dir} ${ino} ${birthtimeMs}`).digest('hex').slice(0, 24)}`
   const at = (database: string): PostgresPlace => {
     const url = new URL(template)
@@ -53,10 +53,10 @@ const duplicate = '42P04' // the database exists
 
 let working = 0
 
-/** True while a store of this process, in PostgreSQL, has not answered. */
+/** True while a PostgreSQL store of this process has not answered. */
 export const isStoreWorking = (): boolean => working > 0
 
-/** Returns the store, whose work `isStoreWorking` tells of where it is in PostgreSQL. */
+/** Wraps a store so that `isStoreWorking` covers its work, if it is in PostgreSQL. */
 export function tellingWork(opened: Database): Database {
   if (!isOnPostgres) return opened
   const telling =

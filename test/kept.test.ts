@@ -55,7 +55,8 @@ t.test('what outlives its call is found, and what ends with it is not', async t 
       const queue: string[] = []
       const none: string[] = []
       const state = { open: new Set<string>() }
-      let [count, limit] = [0, 1]
+      let count = 0
+      let limit = 1
       const local = new Set<string>()
       ;['a'].forEach(name => local.add(name))
       return { add: (name: string) => { queue.push(name); count++; return [seen, none, limit, state] } }

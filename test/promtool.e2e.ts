@@ -52,7 +52,9 @@ function expectFired(t: Test, series: Readonly<Record<string, string>>, at: stri
           interval: '1m',
           input_series: Object.entries(series).map(([series, values]) => ({ series, values })),
           alert_rule_test: Object.entries(expected).map(([alertname, exp_alerts]) => ({
-            ...{ eval_time: at, alertname, exp_alerts }
+            eval_time: at,
+            alertname,
+            exp_alerts
           }))
         }
       ]

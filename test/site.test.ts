@@ -80,7 +80,11 @@ t.test('nothing is loaded from elsewhere', async t => {
 
 t.test('a dead link, of a document or to an anchor, fails the build', async t => {
   const page: Page = {
-    ...{ path: 'a.html', title: 'A', group: 'Start', source: 'README.md', hasRows: false },
+    path: 'a.html',
+    title: 'A',
+    group: 'Start',
+    source: 'README.md',
+    hasRows: false,
     text: '[b](docs/NONE.md)'
   }
   t.throws(() => linked(page, []), /README\.md: .*docs\/NONE\.md.* leads to no file/)

@@ -17,7 +17,8 @@ import { maxClosed, RulesClosed } from '../plugins/rules/wire.ts'
 
 const load = <T>(halves: Readonly<Record<string, () => Promise<{ readonly default: T }>>>): Promise<T[]> =>
   Promise.all(Object.values(halves).map(async load => (await load()).default))
-const [serverHalves, agentHalves] = [await load(builtin), await load(agentPlugins)]
+const serverHalves = await load(builtin)
+const agentHalves = await load(agentPlugins)
 const declared = [
   ...wireMessages,
   ...controlMessages,

@@ -1,5 +1,5 @@
-// Writes config/command-index.json: what each command of the built-in plugins is and needs, so that a start loads only the
-// chosen one. Run it after a change of commands, of their arguments, or of error codes: npm run index
+// Writes config/command-index.json: the summary and arguments of each built-in command, so that a start loads only the
+// chosen one. Run it after changing commands, their arguments, or error codes: npm run index
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inDependencyOrder } from '../../kernel/dependency-order.ts'
@@ -15,7 +15,7 @@ export async function commandIndex(): Promise<CommandIndex> {
   const modules = new Map(
     await Promise.all(Object.entries(commandModules).map(async ([by, load]) => [by, await load()] as const))
   )
-  /** Returns the plugins that fill the slots, or null when one does it in its manifest only. */
+  /** Returns the plugins that fill the slots, or null if one fills them only in its manifest. */
   const readersOf = (slots: readonly Slot<never>[]): string[] | null => {
     const fillers = plugins.filter(({ fills = [] }) => fills.some(({ slot }) => slots.includes(slot)))
     const isLight = fillers.every(({ name, fills = [] }) =>
@@ -30,8 +30,13 @@ export async function commandIndex(): Promise<CommandIndex> {
       )
       const isExtended = command.extraArgs !== undefined
       const described = {
-        ...{ name, ...(aliases && { aliases }), summary, ...(examples && { examples }), args },
-        ...{ ...(positional && { positional }), needs }
+        name,
+        ...(aliases && { aliases }),
+        summary,
+        ...(examples && { examples }),
+        args,
+        ...(positional && { positional }),
+        needs
       }
       return { ...described, by, reads: readersOf(command.reads ?? []), isExtended }
     })

@@ -1,13 +1,13 @@
-// Reads the exports of a module, and their declarations as they are written. The sources are formatted: what begins at the
-// left margin begins a declaration.
+// Reads the exports of a module and their declarations as written. The sources are formatted: every declaration starts at
+// the left margin.
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 export interface Declaration {
   readonly file: string
   readonly name: string
-  readonly comment: string // without its marks; '' for none
-  readonly code: string // without `export` and without bodies of functions
+  readonly comment: string // without comment markers; '' for none
+  readonly code: string // without `export` and function bodies
 }
 
 /** An export of a module: a declaration, a name of a package, or the exports of another module under one name. */
@@ -33,7 +33,8 @@ function moduleAt(file: string): Module {
   const known = modules.get(file)
   if (known) return known
   const text = readFileSync(file, 'utf8')
-  const [imported, exported] = [new Map<string, Place>(), [] as (Place & { readonly as: string })[]]
+  const imported = new Map<string, Place>()
+  const exported: (Place & { readonly as: string })[] = []
   const fileOf = (specifier: string): string =>
     specifier.startsWith('.') ? join(dirname(file), specifier) : specifier
   for (const [, names = '', specifier = ''] of text.matchAll(
@@ -72,7 +73,8 @@ function declarationsIn(file: string, lines: readonly string[]): Map<string, Dec
     const before = lines.slice(0, at)
     const comment = before.slice(before.findLastIndex(previous => !/^(\/\/|\/\*\*| \*)/.test(previous)) + 1)
     found.set(name, {
-      ...{ file, name },
+      file,
+      name,
       comment: comment
         .map(text => text.replace(/^(\/\*\*| \*\/| \*|\/\/) ?/, '').replace(/ ?\*\/$/, ''))
         .join('\n')
@@ -83,7 +85,7 @@ function declarationsIn(file: string, lines: readonly string[]): Map<string, Dec
   return found
 }
 
-/** Cuts the body of a function, and a value of many lines. */
+/** Removes function bodies and multi-line values. */
 function withoutBody(kind: string, code: string): string {
   if (kind === 'function') return code.slice(0, code.search(/ \{$/m))
   if (kind === 'class') return withoutMethodBodies(code.split('\n')).join('\n')
@@ -114,7 +116,7 @@ function withoutMethodBodies(lines: readonly string[]): string[] {
   return kept.filter((line, at) => line !== '' || kept[at - 1] !== '')
 }
 
-/** Returns the declaration of a name that a module imports, declares or passes on; a package's name; or null. */
+/** Returns the declaration of a name that a module imports, declares or re-exports; a package name; or null. */
 export function resolveName({ file, name }: Place): Declaration | string | null {
   if (!file.startsWith('/')) return file
   const { declared, imported, exported } = moduleAt(file)
@@ -126,7 +128,7 @@ export function resolveName({ file, name }: Place): Declaration | string | null 
   return all.map(one => resolveName({ file: one.file, name })).find(found => found !== null) ?? null
 }
 
-/** Returns the exports of a module, in the order in which it has them. */
+/** Returns the exports of a module in source order. */
 export function exportsOf(file: string): Exported[] {
   const { exported, declared } = moduleAt(file)
   const text = readFileSync(file, 'utf8')

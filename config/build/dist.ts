@@ -9,7 +9,7 @@ import { writeManual } from './man.ts'
 import { buildSite } from './site/build.ts'
 
 const root = join(import.meta.dirname, '..', '..')
-// Packages stay: they take long, and their maker replaces them.
+// Packages stay: they take long to build, and their builder replaces them.
 for (const entry of globSync('dist/*', { cwd: root, exclude: ['dist/packages'] }))
   rmSync(join(root, entry), { recursive: true })
 const types = spawnSync(process.execPath, ['config/build/operation-types.ts'], {

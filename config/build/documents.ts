@@ -1,5 +1,5 @@
-// Writes the documents that the program itself is the source of: docs/ERRORS.md, docs/EVENTS.md and docs/PLUGIN-API.md. They
-// are no part of the repository; the package and the site have them. npm run docs
+// Writes the documents that are generated from the program: docs/ERRORS.md, docs/EVENTS.md and docs/PLUGIN-API.md. They
+// are not in the repository, but in the package and on the site. npm run docs
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { errorIndex, errorsDocument } from './errors.ts'

@@ -1,5 +1,5 @@
 // Writes config/error-index.json, which sluice explain-error reads: the cause and remedy of every error code, from the tables
-// in the READMEs of the kernel, the agent and the plugins. Run it after a change of these tables: npm run errors
+// in the READMEs of the kernel, the agent and the plugins. Run it after changing these tables: npm run errors
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { kernelCodes } from '../../kernel/plugin-problems.ts'
@@ -24,7 +24,7 @@ export async function errorIndex(): Promise<ErrorIndex> {
       return [code, { http, exit, by, ...row }] as const
     })
   )
-  // Codes of the control stream, which no call of the API gets.
+  // Codes of the control stream, which no API call returns.
   const ofStreams = Object.entries({
     agent: 'agent/README.md',
     control: 'plugins/control/README.md'
@@ -39,7 +39,7 @@ export async function errorIndex(): Promise<ErrorIndex> {
 
 type Row = Pick<ExplainedError, 'when' | 'remedy'>
 
-/** Reads the rows of a table that has the columns Code, When and Remedy, in the section Errors. */
+/** Reads the rows of a table with the columns Code, When and Remedy in the section Errors. */
 function rowsIn(file: string): ReadonlyMap<string, Row> {
   const [, section = ''] =
     /^## Errors\n(.*?)(?=^## |$(?![\s\S]))/ms.exec(readFileSync(join(root, file), 'utf8')) ?? []

@@ -1,4 +1,4 @@
-// Runs the commands of the guide for plugin authors as they are printed.
+// Runs the commands of the guide for plugin authors as printed.
 import { play } from './play.ts'
 
 await play({ document: 'plugins/README.md', listings: 23, withinSecs: 300, writes: 'folder' })

@@ -8,16 +8,16 @@ import type { Plugin } from 'esbuild'
 
 const root = join(import.meta.dirname, '..', '..')
 
-/** They have native code, or threads that load files of theirs. */
+/** Libraries with native code, or with threads that load files. */
 const separate = ['argon2', 'better-sqlite3', 'pg', 'pino', 'pino-pretty']
 
-/** Drivers that MikroORM and Kysely import if they are installed. */
+/** Optional drivers of MikroORM and Kysely. */
 const otherDrivers = ['libsql', 'mariadb', 'mysql2', 'oracledb', 'tedious']
 
 /** File names by import specifier. */
 export type LibraryFiles = Readonly<Record<string, string>>
 
-/** Replaces the folder. Throws where esbuild is not installed. */
+/** Replaces the folder. Throws if esbuild is not installed. */
 export async function bundleLibraries(outdir: string): Promise<LibraryFiles> {
   const { build } = await import('esbuild')
   const entries = Object.fromEntries(importedLibraries().map(name => [name.replaceAll(/[@/]/g, '_'), name]))
@@ -48,7 +48,7 @@ const __dirname = import.meta.dirname`
   return Object.fromEntries(Object.entries(entries).map(([file, name]) => [name, `${file}.mjs`]))
 }
 
-/** Writes the bundles beside compiled modules, and makes the modules import them. */
+/** Writes the bundles beside compiled modules, and rewrites the modules to import them. */
 export async function importBundledLibraries(dir: string): Promise<void> {
   const files = await bundleLibraries(join(dir, 'libraries'))
   for (const file of globSync('{agent,config,kernel,kit,platform,plugins}/**/*.js', { cwd: dir })) {

@@ -40,7 +40,7 @@ function mainPage(): string {
     section(
       'DESCRIPTION',
       text(
-        'A server keeps rules, users and limits. Agents on edge hosts listen on ports and forward connections to targets. Each command has a page of its own, such as sluice-rule-push(1).'
+        'A server stores rules, users and limits. Agents on edge hosts listen on ports and forward connections to targets. Each command has a separate page, such as sluice-rule-push(1).'
       )
     ),
     section('COMMANDS', ...commands),
@@ -89,7 +89,7 @@ const section = (name: string, ...lines: readonly string[]): string => `.SH ${na
 
 const tagged = (term: string, what: string): string => `.TP\n.B ${text(term)}\n${text(what)}`
 
-/** Escapes text for roff: a backslash, a hyphen that may be copied, and what begins a request. */
+/** Escapes text for roff: backslashes, hyphens that readers copy, and characters that start a request. */
 const text = (plain: string): string =>
   plain
     .replaceAll('\\', '\\e')

@@ -7,7 +7,7 @@ import { plugins as builtin } from '../plugins.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 
-/** Returns the document as a server with default settings serves it. */
+/** Returns the document of a server with default settings. */
 export async function openapiDocument(): Promise<object> {
   const plugins = await Promise.all(Object.values(builtin).map(async load => (await load()).default))
   return (await openPreview(plugins)).openapi

@@ -1,4 +1,4 @@
-// Writes platform/api/operator-api.ts, the types by which commands and the console call the API: an entry for each operation
+// Writes platform/api/operator-api.ts, the API types for commands and the console: an entry for each operation
 // of the OpenAPI document, and a type for each named schema. npm run types
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -72,7 +72,8 @@ function entryOf(name: string, operation: Operation, { components }: OpenapiDocu
     ...parametersIn('query', parameters),
     ...(body ? [`body${bodyMark}: ${typeOf(body)}`] : [])
   ]
-  const [ok, created] = [operation.responses['200']?.content, operation.responses['201']?.content]
+  const ok = operation.responses['200']?.content
+  const created = operation.responses['201']?.content
   const reply = (ok?.['application/json'] ?? created?.['application/json'])?.schema
   const event = ok?.['text/event-stream']?.schema
   return [

@@ -1,6 +1,6 @@
 // Runs the listings of a document in order, in one shell and an empty folder, with the packed tarball installed:
-// ```sh is run; ```toml FILE, or any other type with a file name, is written to that file, but for excerpts of FILES in test/
-// and plugins/.
+// ```sh is run; ```toml FILE, or any other type with a file name, is written to that file, except for excerpts of FILES in
+// test/ and plugins/.
 import { spawnSync } from 'node:child_process'
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -12,7 +12,7 @@ const root = join(import.meta.dirname, '..', '..')
 
 export interface PlayOptions {
   readonly document: string // path in the checkout
-  readonly listings: number // the least number that must be found
+  readonly listings: number // the minimum to find
   readonly withinSecs: number
   /** 'folder': writing outside the folder, or changing installed packages, is an error. */
   readonly writes?: 'folder' | 'home'
@@ -24,7 +24,8 @@ export async function play({ document, listings, withinSecs, writes = 'home' }: 
   if (found.length < listings)
     throw new Error(`${document} has only ${found.length} listings, not ${listings}`)
   const dir = mkdtempSync(join(root, 'dist', 'play-')) // on the checkout's disk: the store refuses tmpfs
-  const [work, outside] = [mkdtempSync(join(dir, 'empty-')), join(dir, 'outside')]
+  const work = mkdtempSync(join(dir, 'empty-'))
+  const outside = join(dir, 'outside')
   for (const name of ['home', 'tmp']) mkdirSync(join(outside, name), { recursive: true })
   const mark = join(dir, 'installed')
   const { env, metrics } = await listenAddresses()
@@ -57,12 +58,12 @@ function listingsOf(document: string): string[] {
 interface Setup {
   readonly tarball: string
   readonly metrics: string
-  readonly mark: string // path of a file that is written when the installation is complete
+  readonly mark: string // path of a file that marks a complete installation
 }
 
 /**
  * Returns the listings as one script. It installs the tarball instead of the published package, and uses free ports;
- * SVC_METRICS_LISTEN is set for single commands only, since an agent would use it too. Prints the command that fails,
+ * SVC_METRICS_LISTEN is set for single commands only, since an agent would use it too. Prints a failing command,
  * and kills its background jobs at the end.
  */
 const scriptOf = ([install = '', ...others]: readonly string[], { tarball, metrics, mark }: Setup): string =>
@@ -95,7 +96,7 @@ function requireNoTraces(work: string, outside: string, mark: string): void {
 const cleanEnv = (): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(process.env).filter(([key]) => !/^(SVC_|XDG_|STATE_)/.test(key)))
 
-/** Keeps the caches of npm and Node out of the folder. */
+/** Redirects the caches of npm and Node outside the folder. */
 const toolEnv = (): NodeJS.ProcessEnv => ({
   NODE_DISABLE_COMPILE_CACHE: '1',
   npm_config_cache: process.env['npm_config_cache'] ?? join(homedir(), '.npm'),

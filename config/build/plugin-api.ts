@@ -1,4 +1,4 @@
-// docs/PLUGIN-API.md: every name that plugins can import, from the sources.
+// Generates docs/PLUGIN-API.md from the sources: every name that plugins can import.
 import { join } from 'node:path'
 import { type Declaration, type Exported, exportsOf, resolveName } from './declarations.ts'
 
@@ -24,7 +24,7 @@ export function pluginApi(): string {
     return [`## \`${name}\``, ...packagesOf(found), ...found.flatMap(one => sectionsOf(one, '', shown))]
   })
   const further: string[] = []
-  for (const declaration of shown) // grows meanwhile
+  for (const declaration of shown) // grows during the loop
     for (const used of usedBy(declaration))
       if (!shown.has(used)) {
         shown.add(used)
@@ -52,7 +52,7 @@ function sectionsOf(found: Exported, prefix: string, shown: Set<Declaration>): s
 const sectionOf = ({ comment, code }: Declaration, title: string): string =>
   [`### ${title}`, ...(comment === '' ? [] : [comment]), `\`\`\`ts\n${code}\n\`\`\``].join('\n\n')
 
-/** The declarations of types that this one names. */
+/** Returns the declarations of the types that this one mentions. */
 function usedBy({ file, code }: Declaration): Declaration[] {
   const text = code.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*|'[^']*'/g, '')
   const names = new Set([...text.matchAll(/(?<![.\w])[A-Z]\w+/g)].map(([name]) => name))

@@ -1,6 +1,6 @@
 // Runs the native engine with sanitizers: its test cases and a soak of one minute, with AddressSanitizer and
 // UndefinedBehaviorSanitizer, and with ThreadSanitizer. Then runs each fuzz target from its corpus.
-// Two at a time: each of them uses at most one core.
+// Runs two at a time: each uses at most one core.
 import { spawnSync } from 'node:child_process'
 import { buildWith, run, runAsync } from './sanitizers.ts'
 

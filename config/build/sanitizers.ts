@@ -10,7 +10,7 @@ const builds = {
   asan: {
     module: 'native/build/Asan/sluice.node',
     preload: ['libasan.so', 'libubsan.so'],
-    // An exit code that is used for nothing else: some tests expect 1.
+    // No other failure uses this exit code: some tests expect 1.
     env: { ASAN_OPTIONS: 'detect_leaks=0:exitcode=86', UBSAN_OPTIONS: 'print_stacktrace=1:exitcode=86' }
   },
   tsan: {
@@ -34,10 +34,10 @@ export function run(command: string, args: readonly string[], env: NodeJS.Proces
   if (status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${status ?? signal}`)
 }
 
-/** ThreadSanitizer prints this when it cannot map memory, which is rare. It has judged nothing then. */
+/** ThreadSanitizer prints this when it cannot map memory, which is rare. Its run then proves nothing. */
 const unjudged = 'ThreadSanitizer failed to allocate'
 
-/** Runs a command as `run` does, but asynchronously; shows its output when it has ended. */
+/** Runs a command like `run`, but asynchronously; shows its output when it has ended. */
 export async function runAsync(
   command: string,
   args: readonly string[],
@@ -63,7 +63,7 @@ export async function runAsync(
   await runAsync(command, args, env, true)
 }
 
-/** Builds the engine. Returns the environment in which tests load this build. */
+/** Builds the engine. Returns the environment that makes tests load this build. */
 export function buildWith(sanitizer: Sanitizer): NodeJS.ProcessEnv {
   const { module, preload, env } = builds[sanitizer]
   run('make', ['-C', 'native', '-s', '-j2', sanitizer])

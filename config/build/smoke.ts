@@ -17,7 +17,7 @@ const program = join(dir, 'node_modules/sluice/dist/kernel/bin.js')
 checkTypes()
 process.stdout.write(`installed ${run(process.execPath, [program, '--version'], { cwd: dir })}`)
 
-/** Checks the published declarations as a strict consumer without further packages sees them. */
+/** Checks the published declarations like a strict consumer without other packages. */
 function checkTypes(): void {
   const read = filesReadFor(['sluice/plugin', 'sluice/agent-plugin', 'sluice/kit'], dir)
   const own = read.filter(file => file.startsWith(join(root, 'node_modules')) && !/\/lib\.[\w.]+$/.test(file))
@@ -25,7 +25,7 @@ function checkTypes(): void {
     throw new Error(`the published types need packages that are not installed:\n${own.join('\n')}`)
 }
 
-/** Asks for the page as a browser does, and for the script that it begins with; returns what kind of file that is. */
+/** Requests the page like a browser, and its first script; returns the type of that file. */
 async function scriptKindOf(origin: string): Promise<string | null> {
   const page = await (await fetch(origin, { headers: { accept: 'text/html' } })).text()
   const path = /<script[^>]* src="([^"]+)"/.exec(page)?.[1]

@@ -1,4 +1,4 @@
-// `tap build` writes node_modules/@tapjs/test/test-built for the plugin list of .taprc; done only when it is stale.
+// `tap build` writes node_modules/@tapjs/test/test-built for the plugin list of .taprc. Runs it only if that is stale.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// The files that the compiler reads for a strict consumer that imports every export, with only Node's types.
+// Lists the files that the compiler reads for a strict consumer that imports every export, with only Node's types.
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root, run } from './run.ts'
@@ -9,7 +9,7 @@ const options = [
   ...['--module', 'nodenext', '--target', 'es2024', '--lib', 'esnext']
 ]
 
-/** Returns the paths of the files that are read for these imports in the folder; throws with what does not compile. */
+/** Returns the paths of the files that these imports read in the folder. Throws the compiler's errors. */
 export function filesReadFor(imports: readonly string[], dir: string): string[] {
   const consumer = join(dir, 'consumer.mts')
   writeFileSync(consumer, imports.map((name, i) => `export * as part${i} from '${name}'\n`).join(''))

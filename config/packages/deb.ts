@@ -56,7 +56,7 @@ function servicePackage(service: Service, target: Target, { work, out }: Folders
 }
 
 interface Where {
-  readonly dir: string // the files of the package
+  readonly dir: string // the package's files
   readonly out: string
 }
 
@@ -109,7 +109,7 @@ const sizeOf = (dir: string): number =>
     .filter(entry => entry.isFile())
     .reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0)
 
-/** Node and better-sqlite3 are shipped as their projects release them. */
+/** Node and better-sqlite3 are shipped unchanged. */
 const overrides = `sluice: embedded-library *zlib* [usr/lib/sluice/node/bin/node]
 sluice: unstripped-binary-or-object [usr/lib/sluice/node/bin/node]
 sluice: unstripped-binary-or-object [usr/lib/sluice/node_modules/better-sqlite3/prebuilds/*]
@@ -129,8 +129,8 @@ License: Apache-2.0
 `
 
 /**
- * Returns the scripts of dpkg. The server starts at its installation, the agent once it is enrolled; an upgrade restarts
- * what ran; removal keeps the state, purge deletes it.
+ * Returns the scripts of dpkg. The server starts at its installation, the agent once it is enrolled. An upgrade restarts
+ * running services; removal keeps the state, purge deletes it.
  */
 function scriptsOf({ role, name, user, state }: Service): Readonly<Record<string, string>> {
   const unit = `${name}.service`

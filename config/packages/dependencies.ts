@@ -1,4 +1,4 @@
-// The libraries that the program needs, as npm ci has installed them, without what no package needs of them.
+// Copies the libraries that the program needs, as npm ci installed them, without files that no package needs.
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './run.ts'
@@ -10,8 +10,8 @@ interface Package {
 }
 
 /**
- * Returns the folders of all dependencies of the program, in the checkout, as package-lock.json has placed them; without
- * these packages, and what only they need.
+ * Returns the folders of all dependencies of the program in the checkout, as placed by package-lock.json. Excludes
+ * the named packages and dependencies that only they need.
  */
 function foldersOf(without: readonly string[]): readonly string[] {
   const text = readFileSync(join(root, 'package-lock.json'), 'utf8')
@@ -31,7 +31,7 @@ function foldersOf(without: readonly string[]): readonly string[] {
   return [...found].sort()
 }
 
-/** Returns where Node looks for a package, nearest first. */
+/** Returns the folders that Node searches for a package, nearest first. */
 function placesOf(name: string, from: string): string[] {
   const parts = from === '' ? [] : from.split(/\/?node_modules\//).slice(1)
   return parts
@@ -40,15 +40,15 @@ function placesOf(name: string, from: string): string[] {
     .map(above => [...above, name].map(part => `node_modules/${part}`).join('/'))
 }
 
-/** Sources of native code, and prebuilds, which are chosen one by one. */
+/** Sources of native code, and prebuilds, which are selected one by one. */
 const native =
   /^node_modules\/(better-sqlite3\/(deps|src|prebuilds|binding\.gyp)|argon2\/(argon2|prebuilds|argon2\.cpp|binding\.gyp))(\/|$)/
 
-/** Files of a library that are needed neither to run nor to read its code. Licenses stay. */
+/** Library files that are needed neither to run nor to read the code. Licenses stay. */
 const unread =
   /\.(map|flow|tsbuildinfo|sh|html|ya?ml|md|markdown)$|\/(test|tests|spec|benchmarks?|examples?|docs|integration|\.[^/]+)(\/|$)|\/(readme|changelog|history)$/i
 
-/** Second copies of the same code, for browsers and for module systems that Node does not choose. */
+/** Duplicates of the same code, for browsers and for module systems that Node does not use. */
 const secondCopies =
   /^node_modules\/(protobufjs\/dist|@peculiar\/.*\/(es2015|esm|x509(\.es)?\.js$)|asn1js\/build\/index\.es\.js$|tsyringe\/dist\/esm|@opentelemetry\/api\/build\/(esm|esnext)|ajv\/dist\/.*\.bundle)/
 
@@ -60,7 +60,7 @@ interface Choice {
   readonly types: 'with types' | 'without types'
 }
 
-/** Copies the libraries, their manifests without the ones that are left out. */
+/** Copies the libraries. Their manifests do not mention excluded ones. */
 export function copyDependencies(dir: string, { without, types }: Choice): void {
   for (const folder of foldersOf(without)) {
     const { bin, ...manifest } = JSON.parse(
@@ -91,6 +91,6 @@ export function copyPrebuilds(dir: string, { sqlite, argon2, arch }: Target, tag
     cpSync(join(root, 'node_modules', from), join(dir, 'node_modules', to))
   put(`better-sqlite3/prebuilds/${sqlite}.node`)
   const file = `argon2/prebuilds/${argon2}.node`
-  // Its loader takes only Alpine for musl, unless the name of the file has no tag.
+  // Its loader selects musl on Alpine only, unless the file name has no tag.
   put(file, tag === 'plain' ? `argon2/prebuilds/linux-${arch}/argon2.node` : file)
 }

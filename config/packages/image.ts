@@ -17,20 +17,21 @@ import { write } from './system.ts'
 import type { Target } from './targets.ts'
 import { writeTree } from './tree.ts'
 
-/** No user of a host has this number; it is the custom of such images. */
+/** No user of a host has this number; it is customary for such images. */
 const user = 65532
 const home = 'usr/lib/sluice'
 const states = { SVC_DATA_DIR: '/var/lib/sluice', SVC_STATE_DIR: '/var/lib/sluice-agent' }
 
 const fileOf = (machine: string): string => `sluice-${version}-image-${machine}.tar`
 
-/** Returns the path of the image for a machine, which `docker load` and `podman load` take; none for musl. */
+/** Returns the path of the image for a machine, in a format for `docker load` and `podman load`; none for musl. */
 export function makeImage(target: Target, { work, out }: Folders): readonly string[] {
   if (target.libc === 'musl') return []
   const dir = mkdtempSync(join(work, 'image-'))
   const layout = mkdtempSync(join(work, 'layout-'))
   writeRoot(dir, target)
-  const [base, program] = [join(work, 'base.tar'), join(work, 'program.tar')]
+  const base = join(work, 'base.tar')
+  const program = join(work, 'program.tar')
   const node = `${home}/node`
   const parents = ['--no-recursion', 'usr', 'usr/lib', home, 'var', 'var/lib', '--recursion']
   const libraries = globSync('{lib,lib64,usr/lib/*-linux-gnu}', { cwd: dir }).sort()
@@ -45,7 +46,7 @@ export function makeImage(target: Target, { work, out }: Folders): readonly stri
   return [packLayout(layout, join(out, fileOf(target.debian)))]
 }
 
-/** Returns the path of the images of all these machines as one, for a registry. */
+/** Returns the path of one multi-platform image for a registry. */
 export function makeJointImage({ work, out }: Folders, machines: readonly Target[]): string {
   const layout = mkdtempSync(join(work, 'layout-'))
   joinLayouts(
@@ -73,7 +74,7 @@ function writeRoot(dir: string, target: Target): void {
   chmodSync(join(dir, 'tmp'), 0o1777)
 }
 
-/** Without what only programs in other languages read: character sets, debuggers, the linker. */
+/** Excludes files that only programs in other languages read: character sets, debuggers, the linker. */
 function copyLibraries(dir: string, name: string, { debian }: Target): void {
   const from = debianPackage(name, debian)
   for (const path of globSync('{lib64/*,{,usr/}lib/*-linux-gnu/*.so*,lib/ld-*,usr/share/doc/*/copyright}', {
@@ -83,7 +84,7 @@ function copyLibraries(dir: string, name: string, { debian }: Target): void {
       cpSync(join(from, path), join(dir, path), { verbatimSymlinks: true })
 }
 
-const seconds = (n: number): number => n * 1e9 // as Docker counts
+const seconds = (n: number): number => n * 1e9 // the unit of Docker
 const health =
   "fetch('http://'+process.env.SVC_METRICS_LISTEN+'/livez').then(r=>process.exit(r.ok?0:1),()=>process.exit(1))"
 
@@ -99,7 +100,10 @@ const config = {
   StopSignal: 'SIGTERM',
   Healthcheck: {
     Test: ['CMD', `/${home}/node/bin/node`, '-e', health],
-    ...{ Interval: seconds(30), Timeout: seconds(5), StartPeriod: seconds(20), Retries: 3 }
+    Interval: seconds(30),
+    Timeout: seconds(5),
+    StartPeriod: seconds(20),
+    Retries: 3
   },
   Labels: {
     'org.opencontainers.image.title': 'sluice',

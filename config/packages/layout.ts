@@ -1,5 +1,5 @@
-// An OCI image layout in a tar archive: blobs under the names of their hashes, and an index. Written here, since it is a
-// few files of JSON: no builder and no daemon is needed.
+// Writes an OCI image layout in a tar archive: blobs named by their hashes, and an index. These are a
+// few JSON files, so we need no builder and no daemon.
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -39,7 +39,7 @@ function addBlob(layout: string, mediaType: string, bytes: Buffer): Descriptor {
 const addJson = (layout: string, mediaType: string, value: object): Descriptor =>
   addBlob(layout, mediaType, Buffer.from(JSON.stringify(value)))
 
-/** Writes the layout of an image of one machine, with its name as Docker reads it. */
+/** Writes the layout of an image for one machine, with its name as Docker reads it. */
 export function writeLayout(
   layout: string,
   { architecture, config }: Config,
@@ -71,7 +71,7 @@ export function writeLayout(
   writeFileSync(join(layout, 'manifest.json'), JSON.stringify([docker]))
 }
 
-/** Joins the archives of images, each of one machine, in one layout; its index names them. */
+/** Joins the archives of single-machine images in one layout; its index names them. */
 export function joinLayouts(layout: string, archives: readonly string[]): void {
   const manifests = archives.map(file => {
     run('tar', ['-xf', file, '-C', layout])
@@ -111,7 +111,7 @@ interface Owner {
   readonly user: number
 }
 
-/** Writes files of a folder to a tar archive, or adds them to it, so that the same files make the same archive. */
+/** Writes files of a folder to a tar archive, or appends them. The same files make the same archive. */
 export function tar(
   file: string,
   dir: string,

@@ -26,13 +26,13 @@ const { values } = parseArgs({
   options: {
     kind: { type: 'string', default: Object.keys(makers).join() },
     target: { type: 'string', default: targets.map(({ name }) => name).join() },
-    native: { type: 'string', default: 'cross' }, // local: the engines that are in native/prebuilds
-    build: { type: 'string', default: 'yes' }, // no: dist/ is there
+    native: { type: 'string', default: 'cross' }, // local: the engines in native/prebuilds
+    build: { type: 'string', default: 'yes' }, // no: use the existing dist/
     out: { type: 'string', default: outDir }
   }
 })
 
-/** Returns the chosen values of an option. Throws for one that is not known. */
+/** Returns the chosen values of an option. Throws for an unknown one. */
 function chosen<T>(option: string, given: string, known: Readonly<Record<string, T>>): T[] {
   return given.split(',').map(name => {
     const value = Object.hasOwn(known, name) ? known[name] : undefined
@@ -60,7 +60,7 @@ try {
   const imaged = machines.filter(({ libc }) => libc === 'glibc')
   if (kinds.includes(makeImage) && imaged.length > 1)
     process.stdout.write(`${makeJointImage({ work, out }, imaged)}\n`)
-  // Last: it has the engines of all machines.
+  // last, since it contains the engines of all machines
   if (kinds.includes(ofAllMachines)) process.stdout.write(`${makeNpm({ work, out })}\n`)
 } finally {
   rmSync(work, { recursive: true })

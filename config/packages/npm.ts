@@ -9,10 +9,10 @@ import { epoch, type Folders, root, run } from './run.ts'
 import { targets } from './targets.ts'
 import { ownFiles } from './tree.ts'
 
-/** Packages that only compilers and installation use. @types/better-sqlite3 needs types of Node, which its reader has. */
+/** Packages that only compilers and installation use. @types/better-sqlite3 needs Node's types, which its user has. */
 const notRun = ['node-addon-api', 'node-api-headers', 'cross-env', '@types/node']
 
-/** The engines are shipped, for every machine that the libraries run on. */
+/** Contains the engines for every machine that the libraries support. */
 const unused = /^native\/|\.map$/
 
 /** Returns the path of the package. */
@@ -31,7 +31,10 @@ export function makeNpm({ work, out }: Folders): string {
   const kept = Object.entries(dependencies).filter(([name]) => !notRun.includes(name))
   const published = {
     ...manifest,
-    ...{ scripts: undefined, workspaces: undefined, devDependencies: undefined, allowScripts: undefined },
+    scripts: undefined,
+    workspaces: undefined,
+    devDependencies: undefined,
+    allowScripts: undefined,
     dependencies: Object.fromEntries(kept),
     bundleDependencies: kept.map(([name]) => name)
   }
@@ -46,7 +49,7 @@ export function makeNpm({ work, out }: Folders): string {
   return join(out, filename)
 }
 
-/** Deletes the declarations that the compiler does not read for somebody who imports all that the package exports. */
+/** Deletes declarations that the compiler never reads for a consumer that imports every export. */
 function deleteUnreadTypes(dir: string, exported: readonly string[]): void {
   const modules = exported.filter(name => !name.endsWith('.json')).map(name => `sluice${name.slice(1)}`)
   const read = new Set(filesReadFor(modules, dir))

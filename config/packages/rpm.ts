@@ -1,4 +1,4 @@
-// The .rpm packages, from the same files as the .deb. Made by rpmbuild, which wants neither root nor an rpm database.
+// Builds the .rpm packages from the same files as the .deb. Uses rpmbuild, which needs neither root nor an rpm database.
 import { globSync, lstatSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { epoch, type Folders, run } from './run.ts'
@@ -34,14 +34,17 @@ function programPackage(target: Target, folders: Folders): string {
   const dir = join(folders.work, 'rpm', 'files')
   writeProgram(dir, target, 'site-functions')
   const spec = {
-    ...{ name: 'sluice', requires: ['/bin/sh', ...libraries], scripts: '' },
-    ...{ summary: programSummary, text: programDescription },
+    name: 'sluice',
+    requires: ['/bin/sh', ...libraries],
+    scripts: '',
+    summary: programSummary,
+    text: programDescription,
     files: ['/usr/lib/sluice', '/usr/bin/sluice', ...sharedFiles(dir)]
   }
   return pack(spec, target, folders)
 }
 
-/** Only files: other packages own the folders below /usr/share. */
+/** Lists files only: other packages own the folders below /usr/share. */
 const sharedFiles = (dir: string): string[] =>
   globSync('usr/share/**', { cwd: dir })
     .filter(path => !lstatSync(join(dir, path)).isDirectory())
@@ -52,8 +55,11 @@ function servicePackage(service: Service, target: Target, folders: Folders): str
   const { name, config, summary, description } = service
   writeService(join(folders.work, 'rpm', 'files'), service)
   const spec = {
-    ...{ name, requires: [`sluice = ${rpmVersion}`, 'systemd'], scripts: scriptsOf(service) },
-    ...{ summary, text: description },
+    name,
+    requires: [`sluice = ${rpmVersion}`, 'systemd'],
+    scripts: scriptsOf(service),
+    summary,
+    text: description,
     files: [
       `%license /usr/share/doc/${name}/LICENSE`,
       '%dir /etc/sluice',
@@ -80,15 +86,19 @@ function pack(spec: Spec, { rpm: architecture }: Target, { work, out }: Folders)
   write(join(top, `${spec.name}.spec`), textOf(spec, join(top, 'files')))
   mkdirSync(join(top, 'BUILD'), { recursive: true })
   const macros: Readonly<Record<string, string>> = {
-    ...{ _topdir: top, _rpmdir: out, _rpmfilename: '%{NAME}-%{VERSION}-%{RELEASE}.%{ARCH}.rpm' },
+    _topdir: top,
+    _rpmdir: out,
+    _rpmfilename: '%{NAME}-%{VERSION}-%{RELEASE}.%{ARCH}.rpm',
     // The same files make the same package.
     ...{
       use_source_date_epoch_as_buildtime: '1',
       clamp_mtime_to_source_date_epoch: '1',
       _buildhost: 'sluice'
     },
-    // The files are shipped as they are: not stripped, compressed or listed by build id.
-    ...{ __os_install_post: '%{nil}', debug_package: '%{nil}', _build_id_links: 'none' },
+    // The files are shipped unchanged: not stripped, compressed or listed by build id.
+    __os_install_post: '%{nil}',
+    debug_package: '%{nil}',
+    _build_id_links: 'none',
     _binary_payload: 'w6T2.xzdio'
   }
   const defines = Object.entries(macros).flatMap(([name, value]) => ['--define', `${name} ${value}`])
@@ -101,7 +111,7 @@ function pack(spec: Spec, { rpm: architecture }: Target, { work, out }: Folders)
   return join(out, `${spec.name}-${rpmVersion}.${architecture}.rpm`)
 }
 
-/** Returns the spec of a package whose files lie in a folder. */
+/** Returns the spec of a package with its files in a folder. */
 function textOf({ name, requires, summary, text, files, scripts }: Spec, dir: string): string {
   const [day, date, month, year] = new Date(Number(epoch) * 1000).toUTCString().split(/,? /)
   return `Name: ${name}
@@ -132,8 +142,8 @@ ${files.join('\n')}
 }
 
 /**
- * Returns the scripts of rpm. As is the custom of its distributions, nothing starts at the installation but what a preset
- * of the administrator names; an upgrade restarts what ran, when all packages of it are there; removal keeps the state.
+ * Returns the scripts of rpm. By the custom of its distributions, only services in a preset of the administrator start at
+ * the installation. An upgrade restarts running services once all its packages are installed; removal keeps the state.
  */
 function scriptsOf({ name, user, state }: Service): string {
   const unit = `${name}.service`

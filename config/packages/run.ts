@@ -8,31 +8,33 @@ export const { version, author } = JSON.parse(readFileSync(join(root, 'package.j
   readonly author: string
 }
 
-/** Where packages are written by default. Neither in the repository nor in the npm package. */
+/** The default folder for packages. Neither in the repository nor in the npm package. */
 export const outDir = join(root, 'dist', 'packages')
 
 export interface Folders {
-  readonly work: string // emptied by each maker
+  readonly work: string // emptied by each builder
   readonly out: string
 }
 
-/** The same sources make the same packages: files have the time of the commit, not of the build. */
+/** Makes builds reproducible: files have the time of the commit, not of the build. */
 export const epoch = process.env['SOURCE_DATE_EPOCH'] ?? run('git', ['log', '-1', '--format=%ct']).trim()
 
 interface Options {
   readonly cwd?: string
   readonly env?: Readonly<Record<string, string>>
-  readonly remedy?: string // where the program is not installed
+  readonly remedy?: string // if the program is not installed
 }
 
-/** Runs a program and returns what it prints. Throws with its errors where it fails. */
+/** Runs a program and returns its output. Throws with its errors if it fails. */
 export function run(
   program: string,
   args: readonly string[],
   { cwd = root, env, remedy }: Options = {}
 ): string {
   const { status, stdout, stderr, error } = spawnSync(program, args, {
-    ...{ cwd, encoding: 'utf8', maxBuffer: 2 ** 28 },
+    cwd,
+    encoding: 'utf8',
+    maxBuffer: 2 ** 28,
     env: { ...process.env, ...env }
   })
   if (error)

@@ -1,16 +1,16 @@
 import { mkdirSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { epoch, type Folders, run, version } from './run.ts'
-import { writeShared } from './shared.ts'
 import type { Target } from './targets.ts'
 import { writeTree } from './tree.ts'
+import { writeSharedFiles } from './write-shared-files.ts'
 
-/** Returns the path of the archive: the program with its own Node, which needs nothing but the C library. */
+/** Returns the path of the archive: the program with Node. It needs only the C library. */
 export function makeTarball(target: Target, { work, out }: Folders): string {
   const dir = join(work, `sluice-${version}-${target.name}`)
   mkdirSync(dir)
   writeTree(dir, target)
-  writeShared(join(dir, 'share'), 'site-functions')
+  writeSharedFiles(join(dir, 'share'), 'site-functions')
   const file = join(out, `${basename(dir)}.tar.gz`)
   archive(dir, file)
   rmSync(dir, { recursive: true })

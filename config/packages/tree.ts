@@ -1,5 +1,5 @@
-// The program as packages install it: the files of the npm package and of its dependencies, for one machine or for all,
-// without what only compilers and editors read.
+// The program as packages install it: the files of the npm package and its dependencies, for one machine or for all,
+// without files that only compilers and editors read.
 import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { copyDependencies, copyPrebuilds } from './dependencies.ts'
@@ -19,7 +19,7 @@ export function ownFiles(): string[] {
 /** Packages that only types, compilers and npm's installation use. */
 const notRun = ['@types/better-sqlite3', 'node-addon-api', 'node-api-headers', 'cross-env']
 
-/** In the program itself documents are kept, and so is the template of `sluice plugin new`. */
+/** Documents stay in the program itself, and so does the template of `sluice plugin new`. */
 const unreadOwn = /^dist\/(?!plugins\/extensions\/template).*(\.map|\.d\.ts)$|^native\/|^test\/|^dist\/man\//
 
 /** Copies the program with Node for one machine. It starts with `bin/sluice`. */
@@ -37,7 +37,7 @@ export function writeTree(dir: string, target: Target): void {
   setModes(dir, ['bin/sluice', 'node/bin/node'])
 }
 
-/** Any user may read the files, whatever the modes in the checkout, and run these. */
+/** All users may read the files, whatever their modes in the checkout, and execute these. */
 function setModes(dir: string, programs: readonly string[]): void {
   for (const entry of readdirSync(dir, { recursive: true, withFileTypes: true }))
     chmodSync(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o755 : 0o644)

@@ -8,7 +8,7 @@ interface Field {
   readonly requires: { readonly capability: Capability }
 }
 
-/** Every agent would refuse rules with a field that only the server half has. */
+/** Reports fields without an agent half: every agent would refuse their rules. */
 export function fieldProblems(fields: readonly Field[], agent: AgentPlugin | null): string[] {
   return fields.flatMap(({ key, requires }) => {
     if (!agent) return [`field ${key}: there is no agent half that plans it`]

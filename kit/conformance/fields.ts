@@ -59,7 +59,7 @@ async function tryField({ key, change }: LoadedField, value: unknown, port: numb
   return null
 }
 
-/** The agent accepts every rule: one that is not activated could not be loaded or encoded. */
+/** The agent accepts every rule, so a rule that is not active failed to load or encode. */
 function failed(what: string, { status, text }: Answer, { log }: Surroundings) {
   const isFault = status === 500 || text.includes('"activation_failed"')
   return { isFault, text: `${what}: ${status === 500 ? failureIn(log) : `${status} ${text}`}` }

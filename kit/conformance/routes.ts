@@ -1,4 +1,4 @@
-// The schemas of routes. A server uses most of them at the first request only.
+// Checks the schemas of routes. A server uses most of them only at the first request.
 import { type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { reasonOf } from '../../kernel/base/errors.ts'
@@ -46,7 +46,7 @@ const types = [
   'void'
 ]
 
-/** A misspelled type would accept everything, and so would a property without a schema. */
+/** Reports misspelled types and properties without a schema, because they accept everything. */
 function nodeProblems(schema: TSchema, at: string, codes: ReadonlySet<string>): string[] {
   if (typeof schema !== 'object' || schema === null) return [`${at} is no schema`]
   const { type, code } = schema as Readonly<Record<string, unknown>>

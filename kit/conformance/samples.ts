@@ -1,13 +1,13 @@
 import { type TSchema, Type } from 'typebox'
 
-/** A value that the schema itself gives, or the part that gives none. */
+/** A value from the schema itself, or the part of the schema that has none. */
 export type Sample = { readonly value: unknown } | { readonly lacking: string }
 
 type Known = Readonly<Record<string, unknown>>
 
 /**
- * Returns a value of `examples`, a default, a constant or the first alternative. Optional properties are taken only where they have
- * `examples`. Nothing is made up. Properties that are `known` have this value.
+ * Returns a value of `examples`, a default, a constant or the first alternative. Optional properties are included only if they
+ * have `examples`. Never invents a value. Properties in `known` have the value given there.
  */
 export function sampleOf(schema: TSchema | undefined, at: string, known: Known = {}): Sample {
   if (schema === undefined) return { value: undefined }

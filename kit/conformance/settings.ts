@@ -1,4 +1,4 @@
-// The settings with which a plugin is checked, and the plugins beside it.
+// The settings for checking a plugin, and the plugins beside it.
 import { type TObject, Type } from 'typebox'
 import type { AgentPlugin } from '../../agent/plugin.ts'
 import { validateConfig } from '../../kernel/base/config.ts'
@@ -12,7 +12,7 @@ export interface Settings {
   readonly keys?: Table
   /** The plugin's section. */
   readonly section?: Table
-  /** The other plugins of the configuration; default: those that are built in. */
+  /** The other plugins of the configuration; default: the built-in ones. */
   readonly others?: Others
 }
 
@@ -33,7 +33,7 @@ export const builtinOnly = async ({ server, agent }: BuiltinPlugins): Promise<Ot
 
 type Configured = Pick<Plugin, 'name'> & { readonly config?: TObject | undefined; readonly keys?: TObject }
 
-/** Validates the plugin's part of the configuration, as a start does. */
+/** Validates the plugin's part of the configuration, like a start does. */
 export function settingProblems(plugin: Configured, settings: Settings): string[] {
   const { name, config = Type.Object({}), keys } = plugin
   const section = validateConfig(config, settings.section, `plugins.${name}`)
@@ -43,7 +43,7 @@ export function settingProblems(plugin: Configured, settings: Settings): string[
   )
 }
 
-/** Returns the top-level keys that are those of the plugins. */
+/** Returns the top-level keys that belong to the plugins. */
 export function keysOf(plugins: readonly Configured[], { keys = {} }: Settings): Table {
   const known = new Set(plugins.flatMap(plugin => Object.keys(plugin.keys?.properties ?? {})))
   return Object.fromEntries(Object.entries(keys).filter(([key]) => known.has(key)))

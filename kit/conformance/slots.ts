@@ -1,11 +1,11 @@
-// Checks the services and slot values that a plugin gives to others.
+// Checks the services and slot values that a plugin provides.
 import { reasonOf } from '../../kernel/base/errors.ts'
 import type { Server } from '../../kernel/kernel.ts'
 import type { Plugin } from '../../kernel/plugin.ts'
 import type { Slot } from '../../kernel/slot.ts'
 import { filledBare } from '../../plugins/cli/installed.ts'
 
-/** Reads the plugin's values as commands do, which make them without services. */
+/** Reads the plugin's values like commands do, which have no services. */
 export function commandProblems(plugins: readonly Plugin[], plugin: Plugin): string[] {
   const read = new Map<Slot<never>, string>()
   for (const { name, reads = [] } of plugins.flatMap(({ commands }) => commands ?? []))
@@ -28,7 +28,7 @@ export interface Made {
   readonly value: unknown
 }
 
-/** Returns the plugins as they are, but that each value which they make for a slot is added to `made`. */
+/** Returns the plugins unchanged, except that each value they make for a slot is added to `made`. */
 export const recordFills = (plugins: readonly Plugin[], made: Made[]): Plugin[] =>
   plugins.map(plugin => ({
     ...plugin,
@@ -42,7 +42,7 @@ export const recordFills = (plugins: readonly Plugin[], made: Made[]): Plugin[] 
     }))
   }))
 
-/** Finds services that are nothing, and values of another kind than those of other plugins in the same slot. */
+/** Finds undefined services, and values of another kind than the values of other plugins in the same slot. */
 export function valueProblems({ depsOf }: Server, plugin: Plugin, made: readonly Made[]): string[] {
   const { name, services, exports } = plugin
   const deps = depsOf(name)

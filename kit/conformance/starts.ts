@@ -1,4 +1,4 @@
-// Starts a server with the plugin, and does what the server would do at its first requests.
+// Starts a server with the plugin, and does everything that the server would do at its first requests.
 import { rmSync } from 'node:fs'
 import type { AgentPlugin } from '../../agent/plugin.ts'
 import { index } from '../../config/command-index.ts'
@@ -10,7 +10,7 @@ import { kernelCodes } from '../../kernel/plugin-problems.ts'
 import type { Filled } from '../../kernel/slot.ts'
 import { derivedFieldSlot, isSent, ruleFieldSlot } from '../../plugins/rules/exports.ts'
 import { type LogLine, recordLog } from '../record-log.ts'
-import { openRepeatedChanges } from '../repeated-changes.ts'
+import { openRepeatedChanges, type RepeatedChanges } from '../repeated-changes.ts'
 import { scratchFor } from '../scratch.ts'
 import { operatorToken } from '../test-identities.ts'
 import { fieldProblems } from './agent-half.ts'
@@ -34,7 +34,7 @@ export async function tryStarts(checked: Checked): Promise<Trial> {
   const { plugin, others, settings } = checked
   const external = others.servers.filter(({ name }) => !index.plugins.includes(name))
   const made: Made[] = []
-  const start = (present: readonly Plugin[]) => (log: LogLine[], storeOf?: Repeated['storeOf']) =>
+  const start = (present: readonly Plugin[]) => (log: LogLine[], storeOf?: RepeatedChanges['storeOf']) =>
     boot({
       plugins: recordFills([...others.servers, ...present], made),
       keys: { ...keysOf([...external, ...present], settings), ...ownKeys },
@@ -69,13 +69,11 @@ const ownKeys = {
   operator_token: operatorToken
 }
 
-type Repeated = ReturnType<typeof openRepeatedChanges>
-
-/** Each change of the first start, and of the routes that are called, runs twice. */
+/** Runs each change of the first start and of the called routes twice. */
 async function tryFirst(
   checked: Checked,
   made: readonly Made[],
-  start: (log: LogLine[], storeOf: Repeated['storeOf']) => Promise<Server>
+  start: (log: LogLine[], storeOf: RepeatedChanges['storeOf']) => Promise<Server>
 ): Promise<Trial> {
   const log: LogLine[] = []
   const notes: string[] = []
@@ -138,7 +136,7 @@ async function during(
   return problems
 }
 
-/** Compares the tables that the migrations have made with the entities. */
+/** Compares the tables that the migrations made with the entities. */
 async function schemaProblems(server: Server, { name, store }: Plugin): Promise<string[]> {
   if (!store) return []
   const sql = await server

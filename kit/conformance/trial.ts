@@ -9,19 +9,19 @@ import { sampleOf } from './samples.ts'
 
 export interface Trial {
   readonly problems: readonly string[]
-  /** The routes that were not called, or that refused the call; each with the reason. */
+  /** The routes that were not called or refused the call, each with the reason. */
   readonly notes: readonly string[]
 }
 
 export interface Surroundings {
   readonly server: Server
-  readonly token: string // of the operator
+  readonly token: string // the operator's
   readonly log: readonly LogLine[]
 }
 
 const order = ['POST', 'PUT', 'PATCH', 'GET', 'DELETE']
 
-/** A path parameter without an example is taken from what an earlier reply has under its name. */
+/** A path parameter without an example gets the value of that name in an earlier reply. */
 export async function tryRoutes({ name, routes = [] }: Plugin, around: Surroundings): Promise<Trial> {
   const [problems, notes]: [string[], string[]] = [[], []]
   const known: Record<string, unknown> = {}
@@ -103,7 +103,7 @@ export async function call(
 
 const textOf = (values: unknown, name: string): string => String((values as Known)[name])
 
-/** The error and the line of it that `request.failed` has logged last. */
+/** Returns the error and its source line from the latest `request.failed` event. */
 export function failureIn(log: readonly LogLine[]): string {
   const line = log.findLast(({ event }) => event === 'request.failed')
   return String(line?.fields['error']).split('\n').slice(0, 2).join('')

@@ -1,7 +1,7 @@
 import { type TSchema, Type } from 'typebox'
 import type { Message } from '../../kernel/wire/message.ts'
 
-/** Returns the parts of messages that let a peer send any amount: each with its message, and what it lacks. */
+/** Returns the parts of messages without a size bound: each with its message, and the missing constraint. */
 export const unboundedParts = (messages: readonly Message[]): string[] =>
   [...new Map(messages.map(message => [message.name, message])).values()].flatMap(({ name, body }) =>
     unbounded(body, name)

@@ -64,7 +64,8 @@ export async function accessFixture(t: Test): Promise<AccessFixture> {
   return {
     ...rules,
     ...clients,
-    ...{ next, endLeases },
+    next,
+    endLeases,
     pathOf: pathFiller(creator(resources, clients, ruleOfGus), resources.user),
     restore: userId => resetUsers(deps, hash, [userId])
   }

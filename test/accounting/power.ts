@@ -9,7 +9,8 @@ const offsets = { pageBytes: 14, frames: 16, copied: 96 }
 /** Cuts off the end of the log: `keep` returns how many of the unsynced frames remain. */
 export function cutLog(file: string, keep: (frames: number) => number): void {
   const index = readFileSync(`${file}-shm`)
-  const [frames, copied] = [index.readUInt32LE(offsets.frames), index.readUInt32LE(offsets.copied)]
+  const frames = index.readUInt32LE(offsets.frames)
+  const copied = index.readUInt32LE(offsets.copied)
   const frameBytes = frameHeadBytes + index.readUInt16LE(offsets.pageBytes)
   const bytes = logHeadBytes + (copied + keep(frames - copied)) * frameBytes
   if (bytes < statSync(`${file}-wal`).size) truncateSync(`${file}-wal`, bytes)

@@ -42,7 +42,8 @@ export type World = Awaited<ReturnType<typeof openWorld>>
 const users = ['ann', 'bob']
 
 export async function openWorld(t: TestFolder, seed: number) {
-  const [controlPort, port] = [await freePort(), await freePort()]
+  const controlPort = await freePort()
+  const port = await freePort()
   const env = {
     SVC_CONTROL_LISTEN: `127.0.0.1:${controlPort}`,
     SVC_ADVERTISED_ENDPOINT: `127.0.0.1:${port}`

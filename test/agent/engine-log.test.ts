@@ -4,7 +4,8 @@ import { fakeClock } from '../../kit/fake-clock.ts'
 import { recordLog } from './recorded-log.ts'
 
 t.test('evicted flows of a rule are logged once in 10 s, with the number of suppressed lines', async t => {
-  const [clock, log] = [fakeClock(), recordLog()]
+  const clock = fakeClock()
+  const log = recordLog()
   const spec = { id: 'rule-1', protocol: 'udp' }
   const logEvent = openEngineLog({ find: () => spec as never }, clock, log)
   const evicted = { kind: 'flow-evicted', ruleId: 1, target: 0, errno: 'ECONNREFUSED' } as const

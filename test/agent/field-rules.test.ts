@@ -224,7 +224,8 @@ t.test(
   async t => {
     const byName = new Map<string, MoodRule>()
     const opened: Hooks['opened'] = rule => byName.set(rule.value.text, rule)
-    const [calm, angry] = [moodPlugin({ opened }, 'calm'), moodPlugin({ opened }, 'angry')]
+    const calm = moodPlugin({ opened }, 'calm')
+    const angry = moodPlugin({ opened }, 'angry')
     const agent = await start(t, [calm.plugin, angry.plugin])
     await push(agent.connection, { calm: 'calm', angry: 'angry' })
 

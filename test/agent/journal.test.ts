@@ -157,7 +157,8 @@ t.test('after an orderly stop a new epoch begins without a gap', async t => {
 
 t.test('two copies of one state directory have different epochs', async t => {
   const root = t.testdir({ own: {}, copy: {} })
-  const [dir, copy] = [join(root, 'own'), join(root, 'copy')]
+  const dir = join(root, 'own')
+  const copy = join(root, 'copy')
   const before = startJournal(t, dir)
   before.journal.bind(1, webRule)
   before.journal.tick([ruleCounters(1, [10, 0])])

@@ -3,7 +3,9 @@ import { join } from 'node:path'
 import t from 'tap'
 import { promoteNextPin, readBundle, saveNextPin, writeBundle } from '../../agent/link/bundle.ts'
 
-const [old, next] = ['a'.repeat(64), 'b'.repeat(64)]
+const old = 'a'.repeat(64)
+
+const next = 'b'.repeat(64)
 const bundle = {
   version: 1 as const,
   client_id: '1',

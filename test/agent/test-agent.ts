@@ -45,7 +45,8 @@ export function startTestAgent(
   if (readBundle(bundleFile) === null) writeBundle(bundleFile, bundleOf(server, token))
   const engine = fakeEngine()
   const log = recordLog()
-  const [stop, cut] = [new AbortController(), new AbortController()]
+  const stop = new AbortController()
+  const cut = new AbortController()
   const outcome = runAgent(
     {
       plugins,

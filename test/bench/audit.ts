@@ -11,7 +11,9 @@ const { values } = parseArgs({
     writes: { type: 'string', default: '100' }
   }
 })
-const [entries, pages, writes] = [Number(values.entries), Number(values.pages), Number(values.writes)]
+const entries = Number(values.entries)
+const pages = Number(values.pages)
+const writes = Number(values.writes)
 const spanMs = 80 * 24 * 3_600_000
 const beganMs = Date.now() - spanMs
 
@@ -73,7 +75,8 @@ await withSeededServer(db => {
     values (?, ?, 'ann', 'user', 'api_token', '192.0.2.7', 'POST', '/v1/rules', 'rule.create', 'rule', ?, ?, ?, ?, ?, 1)`)
   for (let i = 0; i < entries; i++) {
     const at = Math.floor(beganMs + (i / entries) * spanMs)
-    const [id, isDenied] = [newId(at), i % 5 === 0]
+    const id = newId(at)
+    const isDenied = i % 5 === 0
     row.run(id, at, id, isDenied ? 'deny' : 'allow', isDenied ? 403 : 201, isDenied ? 'not_owner' : null, id)
   }
 }, bench)

@@ -29,7 +29,8 @@ const { values } = parseArgs({
   }
 })
 const counts = values.callers.split(',').map(Number)
-const [calls, rounds] = [Number(values.calls), Number(values.rounds)]
+const calls = Number(values.calls)
+const rounds = Number(values.rounds)
 const database = 'sluice'
 const loadBefore = loadavg()[0] ?? 0
 

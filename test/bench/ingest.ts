@@ -16,7 +16,9 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '12' }
   }
 })
-const [agents, rules, rounds] = [Number(values.agents), Number(values.rules), Number(values.rounds)]
+const agents = Number(values.agents)
+const rules = Number(values.rules)
+const rounds = Number(values.rounds)
 const everyMs = 5000
 const parallelHandshakes = 8
 const owners = 100
@@ -51,7 +53,8 @@ function seed(db: Database): void {
 
 /** Returns the rows of a report in which every rule has new bytes. */
 function rowsOf({ ruleIds }: Edge, round: number): ReportRow[] {
-  const [bytes, connections] = [(round + 1) * 1_000_003, round + 1]
+  const bytes = (round + 1) * 1_000_003
+  const connections = round + 1
   const minute = String(Math.floor(Date.now() / 60_000) * 60)
   return ruleIds.flatMap((ruleId, i) => {
     const moved = { ...noCounts, ruleId, bytesIn: bytes, bytesOut: bytes * 2 }
@@ -78,14 +81,16 @@ async function bench({ metricsPort, controlPort, fingerprint }: SeededServer): P
   }
   const waits: number[] = []
   async function report(i: number, round: number): Promise<void> {
-    const [agent, edge] = [connected[i], fleet[i]]
+    const agent = connected[i]
+    const edge = fleet[i]
     if (!agent || !edge) throw new RangeError(`there is no agent ${i}`)
     const began = performance.now()
     const body = { epoch: edge.epoch, seq: round + 1, part: 0, last: true, live: [] }
     await agent.channel.request(StatsReport, { ...body, rows: rowsOf(edge, round) }, { deadlineMs: 60_000 })
     waits.push(performance.now() - began)
   }
-  const [firstSecs, began] = [await cpuSecs(), performance.now()]
+  const firstSecs = await cpuSecs()
+  const began = performance.now()
   for (let round = 0; round < rounds; round++) {
     const all: Promise<void>[] = []
     for (let i = 0; i < agents; i++) {

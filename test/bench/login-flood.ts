@@ -14,7 +14,8 @@ import { start } from '../support/process.ts'
 const { values } = parseArgs({
   options: { 'per-second': { type: 'string', default: '500' }, seconds: { type: 'string', default: '20' } }
 })
-const [perSecond, seconds] = [Number(values['per-second']), Number(values.seconds)]
+const perSecond = Number(values['per-second'])
+const seconds = Number(values.seconds)
 const pauseMs = 20
 
 const releases: (() => unknown)[] = []
@@ -80,7 +81,8 @@ const memoryMib = (): number =>
 /** Times three reads and a write, then pauses; repeats until `over` resolves. */
 async function measure(what: string, origin: string, over: Promise<unknown>): Promise<void> {
   const [reads, writes]: [number[], number[]] = [[], []]
-  let [isOver, maxMib] = [false, 0]
+  let isOver = false
+  let maxMib = 0
   over.then(() => {
     isOver = true
   })

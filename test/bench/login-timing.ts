@@ -60,7 +60,8 @@ async function main(): Promise<void> {
     ]
     for (const attempt of at % 2 === 0 ? both : both.reverse()) await attempt()
   }
-  const [a, b] = [medianOf(known), medianOf(unknown)]
+  const a = medianOf(known)
+  const b = medianOf(unknown)
   process.stdout.write(
     `${samples} samples each: known ${a.toFixed(2)} ms, unknown ${b.toFixed(2)} ms, ` +
       `apart ${((Math.abs(a - b) / Math.min(a, b)) * 100).toFixed(1)} %\n`

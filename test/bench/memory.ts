@@ -20,7 +20,9 @@ const { values } = parseArgs({
     connections: { type: 'string', default: '1000' }
   }
 })
-const [rules, secs, connections] = [Number(values.rules), Number(values.secs), Number(values.connections)]
+const rules = Number(values.rules)
+const secs = Number(values.secs)
+const connections = Number(values.connections)
 const root = join(import.meta.dirname, '..', '..')
 const releases: (() => unknown)[] = []
 const t = { teardown: (release: () => unknown) => void releases.push(release) }
@@ -72,7 +74,8 @@ async function roundTrip(port: number): Promise<number> {
 async function callMany(ports: readonly number[]): Promise<void> {
   const times: number[] = []
   for (let i = 0; i < connections; i++) times.push(await roundTrip(ports[i % ports.length] ?? 0))
-  const [first, rest] = [times.slice(0, 100), times.slice(100)]
+  const first = times.slice(0, 100)
+  const rest = times.slice(100)
   for (const [name, part] of Object.entries({ 'first 100': first, others: rest }))
     console.log(
       `${name}: p50 ${quantile(part, 0.5).toFixed(2)} ms, p99 ${quantile(part, 0.99).toFixed(2)} ms, ` +

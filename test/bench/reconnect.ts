@@ -24,7 +24,8 @@ import { addressOf } from './scale/address.ts'
 const { values } = parseArgs({
   options: { agents: { type: 'string', default: '100' }, rules: { type: 'string', default: '10' } }
 })
-const [agents, rules] = [Number(values.agents), Number(values.rules)]
+const agents = Number(values.agents)
+const rules = Number(values.rules)
 
 const releases: (() => unknown)[] = []
 const t = { teardown: (release: () => unknown) => void releases.push(release) }

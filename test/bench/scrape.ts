@@ -7,7 +7,8 @@ import { quantile, type SeededServer, withSeededServer } from './seeded-server.t
 const { values } = parseArgs({
   options: { rules: { type: 'string', default: '10000' }, scrapes: { type: 'string', default: '20' } }
 })
-const [rules, scrapes] = [Number(values.rules), Number(values.scrapes)]
+const rules = Number(values.rules)
+const scrapes = Number(values.scrapes)
 const clients = 100
 
 async function bench({ metricsPort, request }: SeededServer): Promise<void> {

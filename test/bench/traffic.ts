@@ -13,7 +13,9 @@ const { values } = parseArgs({
     queries: { type: 'string', default: '50' }
   }
 })
-const [pairs, days, queries] = [Number(values.pairs), Number(values.days), Number(values.queries)]
+const pairs = Number(values.pairs)
+const days = Number(values.days)
+const queries = Number(values.queries)
 const users = Array.from({ length: Math.ceil(Math.sqrt(pairs)) }, (_, i) => `user-${i}`)
 const clients = users.map(() => newId())
 const hourSecs = 3600

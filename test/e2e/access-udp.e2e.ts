@@ -27,7 +27,8 @@ t.test('revoking a grant ends its UDP flows on the agent and closes the port', a
     listen_port_end: listen_port,
     protocols: ['udp']
   })
-  const [target, caller] = [await openSocket(t), await openSocket(t)]
+  const target = await openSocket(t)
+  const caller = await openSocket(t)
   const rule = {
     client: clientId,
     protocol: 'udp',

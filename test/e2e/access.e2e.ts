@@ -31,7 +31,8 @@ async function createTenant(
 ): Promise<Tenant> {
   await cluster.call('POST', '/v1/users', { user_id: userId, display_name: userId })
   const { token: bearer } = await cluster.call<{ token: string }>('POST', `/v1/users/${userId}/credentials`)
-  const [port, first] = [await freePort(), await freePort(2)]
+  const port = await freePort()
+  const first = await freePort(2)
   const { grant_id: grantId } = await cluster.call<{ grant_id: string }>('POST', '/v1/grants', {
     user_id: userId,
     client_id: clientId,

@@ -33,8 +33,11 @@ t.test(
   { timeout: 240_000 },
   async t => {
     const cluster = await testCluster(t)
-    const [paris, lyon] = [await startAgent(t, cluster, 'paris'), await startAgent(t, cluster, 'lyon')]
-    const [page, port, later] = [await startWebServer(t), await freePort(), await freePort()]
+    const paris = await startAgent(t, cluster, 'paris')
+    const lyon = await startAgent(t, cluster, 'lyon')
+    const page = await startWebServer(t)
+    const port = await freePort()
+    const later = await freePort()
     const url = `http://127.0.0.1:${port}/`
     const push = (listen: number) =>
       cluster.json<{ rule_id: string }>('rule', 'push', 'paris', String(listen), `127.0.0.1:${page}`)
@@ -61,7 +64,9 @@ t.test(
     t.equal(restored.code, 0, restored.stderr)
     t.match(restored.stdout, /revoked clients: lyon/)
 
-    const [seen, opened] = [paris.agent.events.length, paris.agent.count('rule.opened')]
+    const seen = paris.agent.events.length
+
+    const opened = paris.agent.count('rule.opened')
     await startFrom(t, cluster, dir)
     await paris.agent.until('control.connected', undefined, seen)
     await paris.agent.until('rule.closed')

@@ -19,7 +19,8 @@ t.test(
   'a new certificate is announced to the agents first, and activation names the clients that have not seen it',
   async t => {
     const cluster = await testCluster(t)
-    const [paris, lyon] = [await startAgent(t, cluster, 'paris'), await startAgent(t, cluster, 'lyon')]
+    const paris = await startAgent(t, cluster, 'paris')
+    const lyon = await startAgent(t, cluster, 'lyon')
     lyon.agent.signal('SIGKILL')
     await lyon.agent.exit
 

@@ -33,13 +33,15 @@ interface World {
 
 /** A server and an agent with a clock each, and a rule of ann with a quota. */
 async function world(t: Test, agentAheadSecs: number): Promise<World> {
-  const [serverClock, agentClock] = [settableClock(t), settableClock(t, agentAheadSecs)]
+  const serverClock = settableClock(t)
+  const agentClock = settableClock(t, agentAheadSecs)
   const cluster = await testCluster(t, { ...serverClock.env, SVC_QUOTA_HOLD_SECS: '1' })
   const edge = await startAgent(t, cluster, 'edge', { env: agentClock.env })
   await cluster.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann', role: 'user' })
   const sink = await openSink(t)
   const push = async (owner: string) => {
-    const [listen_port, protocol] = [await freePort(), 'tcp']
+    const listen_port = await freePort()
+    const protocol = 'tcp'
     const body = {
       client: edge.clientId,
       owner,
@@ -50,7 +52,8 @@ async function world(t: Test, agentAheadSecs: number): Promise<World> {
     const { rule_id } = await cluster.call<{ rule_id: string }>('POST', '/v1/rules', body)
     return { rule_id, listen_port }
   }
-  const [own, other] = [await push('ann'), await push('_operator')]
+  const own = await push('ann')
+  const other = await push('_operator')
   const setQuota = (monthly_bytes: number) =>
     cluster.call('PUT', `/v1/users/ann/quotas/${edge.clientId}`, { monthly_bytes })
   await setQuota(size)

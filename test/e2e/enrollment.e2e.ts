@@ -39,7 +39,8 @@ t.test(
   async t => {
     const cluster = await testCluster(t)
     const { agent, clientId, stateDir } = await startAgent(t, cluster, 'paris')
-    const [page, port] = [await startWebServer(t), await freePort()]
+    const page = await startWebServer(t)
+    const port = await freePort()
     await cluster.json('rule', 'push', 'paris', String(port), `127.0.0.1:${page}`)
     const body = download(`http://127.0.0.1:${port}/mib/64`, 8 << 20)
     await body.reached(8 << 20)

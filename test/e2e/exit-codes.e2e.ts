@@ -23,7 +23,8 @@ t.test(
     t.teardown(() => listener.close())
     const address = listener.address()
     const takenPort = String(typeof address === 'object' && address ? address.port : 0)
-    const [port, target] = [String(await freePort()), '127.0.0.1:9']
+    const port = String(await freePort())
+    const target = '127.0.0.1:9'
     await cluster.json('rule', 'push', 'paris', port, target)
 
     const table: readonly [number, string, string[]][] = [

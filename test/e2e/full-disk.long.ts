@@ -28,7 +28,8 @@ t.test(
     const teardown = (release: () => unknown) => t.teardown(release)
     const cluster = await testCluster({ teardown, testdir: () => disk.dir } as typeof t)
     const paris = await startAgent(t, cluster, 'paris', { args: ['--state-dir', join(t.testdir(), 'paris')] })
-    const [page, port] = [await startWebServer(t), await freePort()]
+    const page = await startWebServer(t)
+    const port = await freePort()
     const { rule_id: rule } = await push(cluster, 'paris', port, page)
     await addUser(cluster, 'before')
 
@@ -59,7 +60,8 @@ t.test(
 t.test('a directory that vanishes refuses changes until it is back', { timeout }, async t => {
   const cluster = await testCluster(t)
   await addUser(cluster, 'before')
-  const [dir, away] = [join(cluster.dir, 'server'), join(cluster.dir, 'away')]
+  const dir = join(cluster.dir, 'server')
+  const away = join(cluster.dir, 'away')
 
   renameSync(dir, away)
   await t.rejects(addUser(cluster, 'lost'), /503 .*store_unavailable.*gone/)
@@ -77,7 +79,9 @@ t.test(
     const disk = smallDisk(t, 8)
     const cluster = await testCluster(t)
     const paris = await startAgent(t, cluster, 'paris', { args: ['--state-dir', join(disk.dir, 'paris')] })
-    const [page, port, later] = [await startWebServer(t), await freePort(), await freePort()]
+    const page = await startWebServer(t)
+    const port = await freePort()
+    const later = await freePort()
     const { rule_id: rule } = await push(cluster, 'paris', port, page)
     await get(`http://127.0.0.1:${port}/`)
     const { bytes_out: once } = await statsOf(cluster, rule, stats => stats.bytes_out > 0)

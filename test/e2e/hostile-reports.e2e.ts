@@ -29,7 +29,8 @@ t.test(
         targets: [{ host: '127.0.0.1', port }]
       })
     const honest = await startAgent(t, cluster, 'honest')
-    const [page, port] = [await startWebServer(t), await freePort()]
+    const page = await startWebServer(t)
+    const port = await freePort()
     const { rule_id: theirs } = await push('honest', port, page)
     await get(`http://127.0.0.1:${port}/`)
     await statsOf(

@@ -35,7 +35,8 @@ t.test(
   async t => {
     const cluster = await testCluster(t)
     const { agent, clientId, stateDir } = await startAgent(t, cluster, 'paris')
-    const [page, port] = [await startWebServer(t), await freePort()]
+    const page = await startWebServer(t)
+    const port = await freePort()
     await cluster.json('rule', 'push', 'paris', String(port), `127.0.0.1:${page}`)
     t.match(await get(`http://127.0.0.1:${port}/`), /hello/)
 
@@ -78,7 +79,8 @@ t.test(
   async t => {
     const cluster = await testCluster(t)
     const { agent } = await startAgent(t, cluster, 'paris')
-    const [page, port] = [await startWebServer(t), await freePort()]
+    const page = await startWebServer(t)
+    const port = await freePort()
     const sockets: { destroy(): void }[] = []
     t.teardown(() => {
       for (const socket of sockets) socket.destroy()

@@ -15,7 +15,8 @@ const push = (cluster: TestCluster, client: string, listen: number, target: stri
 t.test('a page is fetched through a pushed rule, over IPv4 and IPv6', async t => {
   const cluster = await testCluster(t)
   await startAgent(t, cluster, 'paris')
-  const [page, port] = [await startWebServer(t), await freePort()]
+  const page = await startWebServer(t)
+  const port = await freePort()
 
   const rule = await push(cluster, 'paris', port, `127.0.0.1:${page}`)
 
@@ -30,7 +31,8 @@ t.test(
   async t => {
     const cluster = await testCluster(t)
     await startAgent(t, cluster, 'paris')
-    const [page, port] = [await startWebServer(t), await freePort()]
+    const page = await startWebServer(t)
+    const port = await freePort()
     const rule = await push(cluster, 'paris', port, `127.0.0.1:${page}`)
 
     t.equal(await download(`http://127.0.0.1:${port}/mib/1024`).hash, hashOfMib(1024))
@@ -61,7 +63,8 @@ t.test(
   async t => {
     const cluster = await testCluster(t)
     const { clientId, agent } = await startAgent(t, cluster, 'paris')
-    const [page, port] = [await startWebServer(t), await freePort()]
+    const page = await startWebServer(t)
+    const port = await freePort()
     await push(cluster, 'paris', port, `127.0.0.1:${page}`)
     const body = download(`http://127.0.0.1:${port}/mib/64`, 8 << 20)
     await body.reached(8 << 20)

@@ -24,7 +24,8 @@ async function waitForNoRules({ stateDir }: RunningAgent): Promise<void> {
 t.test('a deleted rule from the old disk that cannot be opened is dropped', async t => {
   const cluster = await testCluster(t)
   const paris = await startAgent(t, cluster, 'paris')
-  const [webPort, port] = [await startWebServer(t), await freePort()]
+  const webPort = await startWebServer(t)
+  const port = await freePort()
   const body = { client: 'paris', listen_port: port, targets: [{ host: '127.0.0.1', port: webPort }] }
   const stop = async () => {
     paris.agent.signal('SIGTERM')

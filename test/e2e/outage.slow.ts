@@ -9,7 +9,8 @@ import { download, get, hashOfMib, startWebServer } from '../support/web.ts'
 async function forwardingCluster(t: Test) {
   const cluster = await testCluster(t)
   const paris = await startAgent(t, cluster, 'paris')
-  const [page, port] = [await startWebServer(t), await freePort()]
+  const page = await startWebServer(t)
+  const port = await freePort()
   const rule = await cluster.json<{ rule_id: string }>(
     'rule',
     'push',
@@ -75,7 +76,8 @@ t.test(
   'when a proxy in front of the control port stops reading, both sides notice within 30 s',
   { timeout: 240_000 },
   async t => {
-    const [controlPort, proxyPort] = [await freePort(), await freePort()]
+    const controlPort = await freePort()
+    const proxyPort = await freePort()
     const pairs: [Socket, Socket][] = []
     const proxy = createServer(agent => {
       const server = connect(controlPort, '127.0.0.1')
@@ -94,7 +96,8 @@ t.test(
       SVC_ADVERTISED_ENDPOINT: `127.0.0.1:${proxyPort}`
     })
     const paris = await startAgent(t, cluster, 'paris')
-    const [seenByServer, seenByAgent] = [cluster.server.events.length, paris.agent.events.length]
+    const seenByServer = cluster.server.events.length
+    const seenByAgent = paris.agent.events.length
 
     for (const [agent, server] of pairs) {
       agent.unpipe(server).pause()

@@ -60,7 +60,8 @@ const largeBytes = 900_000
 
 /** Starts an HTTPS server with a self-signed certificate. It answers with `name`, or under /large with many bytes. */
 async function openHttpsSite(t: Test, dir: string, name: string) {
-  const [key, certificate] = [join(dir, `${name}.key`), join(dir, `${name}.pem`)]
+  const key = join(dir, `${name}.key`)
+  const certificate = join(dir, `${name}.pem`)
   const kind = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
   const who = ['-subj', `/CN=${name}`, '-addext', `subjectAltName=DNS:${name}`]
   await run('openssl', ['req', ...kind, ...who, '-keyout', key, '-out', certificate])
@@ -167,7 +168,8 @@ function findPostgres(): Postgres | null {
 
 /** Starts PostgreSQL with a new database. Returns its port. */
 async function openPostgres(t: Test, { bin, user }: Postgres): Promise<number> {
-  const [dir, port] = [mkdtempSync(join(tmpdir(), 'sluice-postgres-')), await freePort()]
+  const dir = mkdtempSync(join(tmpdir(), 'sluice-postgres-'))
+  const port = await freePort()
   t.teardown(() => rmSync(dir, { recursive: true, force: true }))
   if (user) chownSync(dir, user.uid, user.gid)
   const options = { cwd: dir, ...user }

@@ -86,7 +86,8 @@ t.test(
   'a renewed certificate of the API is served to new connections; one that does not fit is refused',
   async t => {
     const dir = t.testdir({})
-    const [cert, key] = [join(dir, 'api.pem'), join(dir, 'api.key')]
+    const cert = join(dir, 'api.pem')
+    const key = join(dir, 'api.key')
     const renew = async () => {
       const made = await makeCertificate([])
       writeFileSync(cert, made.cert)

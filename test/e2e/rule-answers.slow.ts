@@ -147,7 +147,8 @@ for (const engine of engines)
     const moving: Record<string, number> = {} // those of a port that is being left
     const running = new Set<Promise<void>>()
     const begin = () => {
-      const [to, wasMoving] = [port, isMoving]
+      const to = port
+      const wasMoving = isMoving
       begun++
       const one = answerAt(to).then(answer => {
         running.delete(one)

@@ -132,8 +132,10 @@ for (const engine of engines)
     async t => {
       const cluster = await testCluster(t)
       await startAgent(t, cluster, 'edge', { env: { SVC_ENGINE: engine, SVC_LOG_LEVEL: 'info' } })
-      const [a, b] = [await openTcpTarget(t, 'a'), await openTcpTarget(t, 'b')]
-      const [ua, ub] = [await openUdpTarget(t, 'a'), await openUdpTarget(t, 'b')]
+      const a = await openTcpTarget(t, 'a')
+      const b = await openTcpTarget(t, 'b')
+      const ua = await openUdpTarget(t, 'a')
+      const ub = await openUdpTarget(t, 'b')
       const hello = await clientHello({ servername: 'shop.test' })
       const small = await createRule(cluster, { targets: targetsOf(a) })
       const bulk = await createRule(cluster, { targets: targetsOf(a) })
@@ -162,7 +164,8 @@ for (const engine of engines)
           datagrams++
         }
       }
-      const [ping, block] = [Buffer.alloc(64, 1), Buffer.alloc(bulkBytes, 2)]
+      const ping = Buffer.alloc(64, 1)
+      const block = Buffer.alloc(bulkBytes, 2)
       const traffic = [
         ...[...callers.small, ...callers.names, ...callers.range].map(caller => talk(caller, ping, 'small')),
         ...callers.bulk.map(caller => talk(caller, block, 'bulk')),
@@ -309,7 +312,8 @@ for (const engine of engines)
     async t => {
       const cluster = await testCluster(t, {}, 'drain_timeout_secs = 1\n')
       await startAgent(t, cluster, 'edge', { env: { SVC_ENGINE: engine, SVC_LOG_LEVEL: 'info' } })
-      const [a, b] = [await openTcpTarget(t, 'a'), await openTcpTarget(t, 'b')]
+      const a = await openTcpTarget(t, 'a')
+      const b = await openTcpTarget(t, 'b')
       const targets = targetsOf(a)
       const kept = await createRule(cluster, { targets })
       const drained = await createRule(cluster, { targets })
@@ -354,7 +358,8 @@ for (const engine of engines)
     const a = await openTcpTarget(t, 'a', targetPort)
     const b = await openTcpTarget(t, 'b', targetPort + 1)
     const range = await createRule(cluster, { targets: targetsOf(a) }, 2)
-    const [stays, goes] = [new Caller(t, range.port), new Caller(t, range.port + 1)]
+    const stays = new Caller(t, range.port)
+    const goes = new Caller(t, range.port + 1)
     const ping = Buffer.from('ping')
     t.ok(await stays.exchange(ping))
     t.ok(await goes.exchange(ping))

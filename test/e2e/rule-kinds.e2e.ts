@@ -112,7 +112,9 @@ t.test(
   'TLS names share a port with a fallback, ports of a range reach their targets, UDP replies return',
   async t => {
     const { cluster, push } = await openCluster(t)
-    const [tls, first, udp] = [await freePort(), await freePort(3), await freePort()]
+    const tls = await freePort()
+    const first = await freePort(3)
+    const udp = await freePort()
     const base = await freePort(3)
     for (const at of [0, 1, 2]) await openGreeter(t, `port ${at}`, base + at)
 
@@ -135,7 +137,8 @@ t.test(
 
 t.test('a dead target fails over, its health is shown, and the log has both events', async t => {
   const { cluster, paris, push } = await openCluster(t)
-  const [port, dead] = [await freePort(), await freePort()]
+  const port = await freePort()
+  const dead = await freePort()
   const rule = await push(
     `${port}`,
     `127.0.0.1:${dead}@1`,
@@ -239,7 +242,9 @@ t.test('an agent with a disabled plugin closes its rules, and opens them again w
   const config = join(cluster.dir, 'agent.toml')
   writeFileSync(config, '')
   const paris = await startAgent(t, cluster, 'paris', { args: ['--config', config] })
-  const [udp, port, target] = [await freePort(), await freePort(), await openUdpEcho(t)]
+  const udp = await freePort()
+  const port = await freePort()
+  const target = await openUdpEcho(t)
   const lost = await createRule(cluster, udp, target, { protocol: 'udp' })
   const kept = await createRule(cluster, port, await openGreeter(t, 'hello'))
   const restartWith = async (text: string): Promise<void> => {

@@ -236,7 +236,8 @@ class Play {
 
   /** Edges go on as they are while the network is cut, and have the changes when it is healed. */
   async #cut(rule: ModelRule, name: string): Promise<string> {
-    const [gone, back] = [this.#disconnected(this.#edges), this.#connected()]
+    const gone = this.#disconnected(this.#edges)
+    const back = this.#connected()
     this.#link.cut()
     await gone
     const apart = await this.differences()

@@ -97,7 +97,8 @@ t.test('an agent that is told to stop ends while its server accepts and says not
 })
 
 t.test('up that is told to stop ends, whatever is connected to its ports', async t => {
-  const [api, control] = [await freePort(), await freePort()]
+  const api = await freePort()
+  const control = await freePort()
   const up = start(t, ['up'], {
     SVC_DATA_DIR: join(t.testdir(), 'data'),
     SVC_OPERATOR_HTTP_LISTEN: `127.0.0.1:${api}`,

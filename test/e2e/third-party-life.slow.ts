@@ -83,7 +83,9 @@ t.test('an agent plugin that loops forever does not stop the native engine', asy
     args: ['--config', configFile],
     env: { SVC_ENGINE: 'native' }
   })
-  const [page, port, other] = [await startWebServer(t), await freePort(), await freePort()]
+  const page = await startWebServer(t)
+  const port = await freePort()
+  const other = await freePort()
   const push = (listen_port: number, query = ''): Promise<Response> => {
     const body = { client: 'paris', listen_port, targets: [{ host: '127.0.0.1', port: page }] }
     return fetch(`${cluster.origin}/v1/rules${query}`, {

@@ -63,7 +63,9 @@ t.test('two authenticators keep their order and their methods, and the callers o
   const rule = await createRule(cluster, await startEchoServer(t), { owner: 'ann' })
   const live = await openLiveStream(t, rule.port)
 
-  const [ann, bob] = [{ 'x-forwarded-user': 'ann' }, { 'x-acme-key': 'k1' }]
+  const ann = { 'x-forwarded-user': 'ann' }
+
+  const bob = { 'x-acme-key': 'k1' }
   const send = (headers: object, method = 'GET', path = '/v1/users/me', body?: object) =>
     fetch(cluster.origin + path, {
       method,
@@ -170,7 +172,8 @@ function copyConnectionLog(dir: string, name: string): void {
 }
 
 t.test('two consumers of connection records come, change and go, and the other misses no line', async t => {
-  const [first, second] = [await startCollector(t), await startCollector(t)]
+  const first = await startCollector(t)
+  const second = await startCollector(t)
   const cluster = await testCluster(t)
   copyConnectionLog(cluster.dir, 'log-one')
   copyConnectionLog(cluster.dir, 'log-two')

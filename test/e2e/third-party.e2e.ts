@@ -12,7 +12,8 @@ const withNote = `[plugins."${join(import.meta.dirname, '..', 'third-party', 'no
 t.test('the plugin adds a route, a table, and a rule field that its agent half enforces', async t => {
   const cluster = await testCluster(t, {}, withNote)
   await startAgent(t, cluster, 'paris', { args: ['--config', cluster.configFile] })
-  const [webPort, port] = [await startWebServer(t), await freePort()]
+  const webPort = await startWebServer(t)
+  const port = await freePort()
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
   const body = {
     client: 'paris',

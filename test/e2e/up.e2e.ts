@@ -44,7 +44,8 @@ t.test('up starts a server and an enrolled agent, and the commands that it print
 t.test('up takes configuration and environment as server does', async t => {
   const dir = t.testdir({})
   const config = join(dir, 'sluice.toml')
-  const [api, control] = [await freePort(), await freePort()]
+  const api = await freePort()
+  const control = await freePort()
   const text = [`control_listen = "127.0.0.1:${control}"`, `data_dir = "${join(dir, 'data')}"`, '']
   writeFileSync(config, text.join('\n'))
   const token = 'operator-token-from-the-environment'

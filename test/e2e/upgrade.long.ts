@@ -86,7 +86,8 @@ async function openCluster(t: Test): Promise<TestCluster> {
 async function openClusterWithData(t: Test) {
   const cluster = await openCluster(t)
   const paris = await startAgent(t, cluster, 'paris')
-  const [target, port] = [await startWebServer(t), await freePort()]
+  const target = await startWebServer(t)
+  const port = await freePort()
   await api(cluster, '/users', { user_id: 'ann', display_name: 'Ann', role: 'superadmin' })
   const issued = await api<{ token: string }>(cluster, '/users/ann/credentials', { label: 'laptop' })
   const push = (listen_port: number) =>

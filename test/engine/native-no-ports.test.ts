@@ -11,7 +11,8 @@ import { nativeUnderTest } from './native-under-test.ts'
 const native = nativeUnderTest()
 const dir = t.testdir()
 const source = join(import.meta.dirname, '../../native/test/no-ports.c')
-const [library, connects] = [join(dir, 'no-ports.so'), join(dir, 'connects')]
+const library = join(dir, 'no-ports.so')
+const connects = join(dir, 'connects')
 const { status } = spawnSync('cc', ['-shared', '-fPIC', '-o', library, source, '-ldl'], { stdio: 'ignore' })
 
 if (!native.ok) t.plan(0, native.reason)

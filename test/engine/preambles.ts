@@ -26,7 +26,9 @@ const line = (family: string): PreamblePart[] => [
 export const proxyV1: Preamble = { ipv4: line('TCP4'), ipv6: line('TCP6'), datagrams: 'first' }
 
 const signature = '\r\n\r\n\0\r\nQUIT\n'
-const [authority, crc, uniqueId] = ['\x02', '\x03\0\x04', '\x05']
+const authority = '\x02'
+const crc = '\x03\0\x04'
+const uniqueId = '\x05'
 
 /** `family`: 1 of IPv4, 2 of IPv6; `transport`: 1 TCP, 2 UDP. */
 const header = (family: number, transport: number): PreamblePart[] => [

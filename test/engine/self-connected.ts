@@ -16,7 +16,9 @@ import {
 } from './engine-fixture.ts'
 import { nativeUnderTest } from './native-under-test.ts'
 
-const [first, last] = [40_000, 40_015]
+const first = 40_000
+
+const last = 40_015
 const native = nativeUnderTest()
 const engines: Record<string, OpenEngine> = { portable: openPortableEngine }
 if (native.ok) engines['native'] = native.openEngine

@@ -161,7 +161,8 @@ function slowness(name: AttackName, quiet: Measured, attacked: Measured): string
 /** Memory may grow while caches fill, but not in the second half of the attack. */
 function growth(mib: readonly number[]): string[] {
   const half = Math.floor(mib.length / 2)
-  const [first, second] = [Math.max(...mib.slice(0, half)), Math.max(...mib.slice(half))]
+  const first = Math.max(...mib.slice(0, half))
+  const second = Math.max(...mib.slice(half))
   return second <= first * 1.2 + 32 ? [] : [`memory grows: ${first} MiB at half time, ${second} MiB later`]
 }
 

@@ -103,7 +103,8 @@ t.test('a route that hangs gives 500 and a log line after 90 s, and delays no ot
 t.test(
   'a slot function that hangs in a transaction is named and rolled back, and its later writes fail',
   async t => {
-    const [called, resumed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const called = Promise.withResolvers<void>()
+    const resumed = Promise.withResolvers<void>()
     let late: Promise<unknown> = resumed.promise
     const slow = definePlugin({
       name: 'slow',
@@ -167,7 +168,8 @@ t.test('a hang is named, even if nothing else keeps the process alive', async t 
 })
 
 t.test('changes of a route after its error response are rolled back', async t => {
-  const [called, resumed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const called = Promise.withResolvers<void>()
+  const resumed = Promise.withResolvers<void>()
   let late: Promise<unknown> = Promise.resolve()
   const slow = definePlugin({
     name: 'slow',

@@ -148,7 +148,8 @@ t.test('no change of a group is acknowledged when its commit fails', async t => 
 
 t.test('a read that starts during a change waits for it, and sees it', async t => {
   const { store } = await open(t)
-  const [begun, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const begun = Promise.withResolvers<void>()
+  const go = Promise.withResolvers<void>()
   const change = store.change(async em => {
     await em.insert(User, userOf('ann'))
     begun.resolve()
@@ -224,7 +225,8 @@ t.test('the cache serves reads during changes', async t => {
     ['kernel_user'],
     async (id, em) => (await em.findOne(User, { id }))?.displayName ?? null
   )
-  const [begun, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const begun = Promise.withResolvers<void>()
+  const go = Promise.withResolvers<void>()
   const change = store.change(async em => {
     await em.nativeUpdate(User, { id: 'ann' }, { displayName: 'Bea' })
     begun.resolve()
@@ -430,7 +432,8 @@ t.test('rows deleted by a cascade are evicted, too', async t => {
     store.remembered([table], async (_, em) =>
       (await em.execute<unknown[]>(`select id from ${table}`)).map(String)
     )
-  const [children, grandchildren] = [rowsOf('child'), rowsOf('grandchild')]
+  const children = rowsOf('child')
+  const grandchildren = rowsOf('grandchild')
   t.equal((await store.read(em => children('', em))).length, 1)
   t.equal((await store.read(em => grandchildren('', em))).length, 1)
 

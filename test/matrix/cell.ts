@@ -81,7 +81,8 @@ async function checkStats(t: Test, { call }: World, rule: TestRule, rejected: ob
   const { ruleId, targets, callers, kind, listenPort } = rule
   const url = `/v1/rules/${ruleId}/stats?per_port=true&per_target=true`
   const stats = await call<Stats>('GET', url)
-  const [bytesIn, bytesOut] = [rule.received(), rule.echoed()]
+  const bytesIn = rule.received()
+  const bytesOut = rule.echoed()
   t.match(stats, { bytes_in: bytesIn, bytes_out: bytesOut }, `exact bytes of ${rule.owner}`)
   t.same(stats.rejected, rejected, `refusals of ${rule.owner}`)
   t.same(

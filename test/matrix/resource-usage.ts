@@ -76,7 +76,8 @@ export async function jobs(t: Test, world: World, work: Workload): Promise<reado
 }
 
 async function echoRule(t: Test, { call }: World, protocol: 'tcp' | 'udp'): Promise<number> {
-  const [listen_port, port] = [await freePort(), await freePort()]
+  const listen_port = await freePort()
+  const port = await freePort()
   await openTarget(t, protocol, port)
   await call('POST', '/v1/rules', { client: 'paris', protocol, listen_port, targets: [{ host, port }] })
   return listen_port
@@ -107,7 +108,8 @@ const everyLimit = {
 }
 
 async function createAndDeleteRules(t: Test, { call, clientId }: World, count: number): Promise<void> {
-  const [listen_port, port] = [await freePort(), await freePort()]
+  const listen_port = await freePort()
+  const port = await freePort()
   await openTarget(t, 'tcp', port)
   const envelope = `/v1/clients/${clientId}/owners/passing/rate-limit`
   const quota = `/v1/users/passing/quotas/${clientId}`

@@ -21,7 +21,8 @@ const nextLook = () => wait(200)
 
 /** Starts a server with a store of this URL. */
 async function serverOn(t: Test, url: string) {
-  const [api, metrics] = [await freePort(), await freePort()]
+  const api = await freePort()
+  const metrics = await freePort()
   const env = {
     SVC_STORE_URL: url,
     SVC_STORE_PASSWORD: 'a-secret',

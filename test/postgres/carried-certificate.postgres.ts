@@ -48,9 +48,11 @@ t.test('a store that lost its key gets a new certificate by cert activate --forc
 })
 
 t.test('the certificate moves with the store to PostgreSQL and back, and so does a staged one', async t => {
-  const [at, other] = [await emptyDatabase(t), await emptyDatabase(t)]
+  const at = await emptyDatabase(t)
+  const other = await emptyDatabase(t)
   const cluster = await testCluster(t)
-  const [dir, joined] = [join(cluster.dir, 'server'), join(cluster.dir, 'joined')]
+  const dir = join(cluster.dir, 'server')
+  const joined = join(cluster.dir, 'joined')
   await stop(cluster.server)
   const run = (store: string, ...args: string[]) =>
     sluice([...args, '--data-dir', dir], { SVC_STORE_URL: store, SVC_CONTROL_LISTEN: '127.0.0.1:0' })

@@ -48,7 +48,10 @@ async function fixture(t: Test): Promise<Fixture> {
   const log: LogLine[] = []
   const keepIn = (dir: string, by = store) => openCertificateStore({ dir, store: by, log: recordLog(log) })
   return {
-    ...{ place, store, log, keepIn },
+    place,
+    store,
+    log,
+    keepIn,
     dirOf(name) {
       mkdirSync(join(base, name), { mode: 0o700 })
       return join(base, name)
@@ -72,7 +75,8 @@ t.test(
   'a second server gets the certificate with the key file of the first, and is refused without it',
   async t => {
     const { dirOf, startIn, log, store } = await fixture(t)
-    const [one, two] = [dirOf('one'), dirOf('two')]
+    const one = dirOf('one')
+    const two = dirOf('two')
 
     const fingerprint = await startIn(one)
 
@@ -146,7 +150,9 @@ t.test(
   'certificate files that an older build left in the data directory are imported, a staged one included',
   async t => {
     const { dirOf, startIn, store, log, enroll, keepIn } = await fixture(t)
-    const [old, empty, staged] = [dirOf('old'), dirOf('empty'), dirOf('staged')]
+    const old = dirOf('old')
+    const empty = dirOf('empty')
+    const staged = dirOf('staged')
     const { fingerprint } = await openCertificate(old)
     const { fingerprint: next } = await openCertificate(staged)
     copyFileSync(join(staged, 'control.pem'), join(old, 'control.next.pem'))
@@ -185,7 +191,8 @@ t.test('the certificate files beside a SQLite store stay for a later return to i
 
 t.test('one server stages a certificate and another activates it', async t => {
   const { dirOf, startIn, store, keepIn, enroll } = await fixture(t)
-  const [one, two] = [dirOf('one'), dirOf('two')]
+  const one = dirOf('one')
+  const two = dirOf('two')
   const before = await startIn(one)
   copyFileSync(keyIn(one), keyIn(two))
   await enroll('paris')
@@ -222,7 +229,8 @@ t.test('the next start finishes an interrupted switch and deletes an unnamed dra
 
 t.test('a configured certificate is the same on all servers, even before the first client', async t => {
   const { dirOf, startIn, store, keepIn } = await fixture(t)
-  const [one, two] = [dirOf('one'), dirOf('two')]
+  const one = dirOf('one')
+  const two = dirOf('two')
   const pem = (dir: string) => join(dir, 'control.pem')
   const given = await openCertificate(dirOf('given'))
   await openCertificate(one)

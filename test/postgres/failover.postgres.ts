@@ -67,7 +67,10 @@ t.test('after failover to a stale standby revocations hold, and agents get a ful
   const scripted = (clientToken: string) =>
     connectAgent(t, { port: control.port(), fingerprint: control.fingerprint, token: clientToken })
   const granted = await app.call<{ grant_id: string }>('POST', '/v1/grants', {
-    ...{ user_id: 'bob', client_id: '*', listen_port_start: 1, listen_port_end: 9 },
+    user_id: 'bob',
+    client_id: '*',
+    listen_port_start: 1,
+    listen_port_end: 9,
     protocols: ['tcp']
   })
   t.equal(granted.status, 201)

@@ -29,7 +29,8 @@ t.test(
   async t => {
     const { url } = await emptyDatabase(t)
     const cluster = await testCluster(t, { SVC_STORE_URL: url })
-    const [one, two] = [join(cluster.dir, 'server'), join(cluster.dir, 'two')]
+    const one = join(cluster.dir, 'server')
+    const two = join(cluster.dir, 'two')
     const paris = await startAgent(t, cluster, 'paris')
     const inTwo = (...args: string[]) => sluice([...args, '--data-dir', two], { SVC_STORE_URL: url })
     const staging = ['cert', 'reissue', '--rotate', '--san', 'gate.example']

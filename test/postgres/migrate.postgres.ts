@@ -89,7 +89,8 @@ t.test(
     const cluster = await testCluster(t)
     cluster.configure(`data_dir = "${join(cluster.dir, 'server')}"\n`)
     const paris = await startAgent(t, cluster, 'paris')
-    const [target, port] = [await startTarget(t), await freePort()]
+    const target = await startTarget(t)
+    const port = await freePort()
     const { bearer, rule } = await furnish(cluster, port, target)
     const live = openLive(t, port)
     t.match(await live(), /hello/)
@@ -149,9 +150,11 @@ t.test(
 t.test(
   'a running server, a store in the target and a wrong --to are refused, and nothing changes',
   async t => {
-    const [at, other] = [await emptyDatabase(t), await emptyDatabase(t)]
+    const at = await emptyDatabase(t)
+    const other = await emptyDatabase(t)
     const cluster = await testCluster(t)
-    const [dir, file] = [join(cluster.dir, 'server'), join(cluster.dir, 'file')]
+    const dir = join(cluster.dir, 'server')
+    const file = join(cluster.dir, 'file')
     const migrate = (to: string, ...more: string[]) =>
       sluice(['store', 'migrate', '--to', to, '--data-dir', dir, ...more])
 

@@ -22,7 +22,12 @@ const withoutBans = storesOf(plugins.filter(({ name }) => name !== 'bans'))
 
 const move = (from: Place, to: Place, more: Partial<Move> = {}) =>
   moveStore({
-    ...{ from, to, stores, version: ownVersion(), leftBehind: [], progress: () => {} },
+    from,
+    to,
+    stores,
+    version: ownVersion(),
+    leftBehind: [],
+    progress: () => {},
     dataDir: dirname([from, to].find(place => typeof place === 'string') ?? ''),
     ...more
   })
@@ -94,7 +99,8 @@ const tablesIn = async (t: Test, at: PostgresPlace): Promise<string[]> => {
 
 t.test('a round trip preserves each value and the next number of each table', async t => {
   const { file, dir } = await fullStore(t)
-  const [at, back] = [await emptyDatabase(t), join(dir, 'back.db')]
+  const at = await emptyDatabase(t)
+  const back = join(dir, 'back.db')
   const before = contentOf(file)
 
   const there = await move(file, at)
@@ -165,7 +171,8 @@ t.test('tables of plugins that are not loaded stay behind only if they are named
 
 t.test('foreign tables in the database stay, and one with a name of ours is refused', async t => {
   const { file } = await fullStore(t)
-  const [mixed, taken] = [await emptyDatabase(t), await emptyDatabase(t)]
+  const mixed = await emptyDatabase(t)
+  const taken = await emptyDatabase(t)
   await (await connectTo(t, mixed)).query('create table invoices (id uuid)')
   await (await connectTo(t, taken)).query('create table rules (id uuid)')
 
@@ -219,7 +226,8 @@ t.test('a killed move leaves no store, and a second attempt succeeds', { timeout
 
 t.test('a killed move to a file leaves a draft, which the next move replaces', async t => {
   const { file, dir } = await fullStore(t)
-  const [at, back] = [await emptyDatabase(t), join(dir, 'back.db')]
+  const at = await emptyDatabase(t)
+  const back = join(dir, 'back.db')
   await move(file, at)
   for (const ending of ['', '-wal']) inFile(`${back}.moving${ending}`, 'create table half (id text)')
 
@@ -250,7 +258,8 @@ t.test('pages of large rows are small, and no row is left out', async t => {
     with recursive n(value) as (select 1 union all select value + 1 from n where value < 20000)
     select 'e' || value, value, 'token', 'GET', '/', 'x', 'allow', 'r', 1 from n`
   const { file, dir } = await fullStore(t, [large, many])
-  const [at, back] = [await emptyDatabase(t), join(dir, 'back.db')]
+  const at = await emptyDatabase(t)
+  const back = join(dir, 'back.db')
 
   await move(file, at)
   await move(at, back)

@@ -173,12 +173,15 @@ const connect = async (t: Test, to: Server, token: string) =>
 
 t.test('a stopping server announces it, and its agents move to the other one in waves', async t => {
   const { server, place } = await fixture(t)
-  const [a, b] = [await server('a', older), await server('b', older)]
+  const a = await server('a', older)
+  const b = await server('b', older)
   const ids = await enrolled(place, 104)
   const [first = ''] = ids
   const agents = await Promise.all(ids.map(id => connect(t, a, id)))
   const rule = {
-    ...{ client: first, protocol: 'tcp', listen_port: 8001 },
+    client: first,
+    protocol: 'tcp',
+    listen_port: 8001,
     targets: [{ host: '127.0.0.1', port: 80 }]
   }
   const made = await b.call('POST', '/v1/rules', rule)

@@ -76,7 +76,8 @@ const ruleOf = (client: string, port: number) => ({
 
 t.test('two servers share a store: each knows the other and the agents of both', async t => {
   const { server, client } = await fixture(t)
-  const [a, b] = [await server('a'), await server('b')]
+  const a = await server('a')
+  const b = await server('b')
   const paris = await client('paris')
   await paris.connect(b)
 
@@ -129,7 +130,8 @@ t.test('a server that cannot broadcast signals is refused, with the remedy', asy
 
 t.test('a rule made at one server for an agent at a peer gets the same answer as a local one', async t => {
   const { server, client } = await fixture(t)
-  const [a, b] = [await server('a'), await server('b')]
+  const a = await server('a')
+  const b = await server('b')
   const paris = await client('paris')
   const agent = await paris.connect(b)
   await isConnected(a, paris.id, true)
@@ -145,7 +147,8 @@ t.test('a rule made at one server for an agent at a peer gets the same answer as
 
 t.test('a refusal by an agent at a peer server reaches the caller', async t => {
   const { server, client } = await fixture(t)
-  const [a, b] = [await server('a'), await server('b')]
+  const a = await server('a')
+  const b = await server('b')
   const paris = await client('paris')
   await paris.connect(b, { react: () => ({ refuse: 'port_in_use', message: 'another program has it' }) })
   await isConnected(a, paris.id, true)
@@ -156,7 +159,8 @@ t.test('a refusal by an agent at a peer server reaches the caller', async t => {
 
 t.test('an agent that moves to a peer has one session, and the old server drops its session', async t => {
   const { server, client } = await fixture(t)
-  const [a, b] = [await server('a'), await server('b')]
+  const a = await server('a')
+  const b = await server('b')
   const paris = await client('paris')
   const first = await paris.connect(b, { instanceId: 'one' })
   await paris.connect(a, { instanceId: 'one' })
@@ -175,7 +179,8 @@ t.test('an agent that moves to a peer has one session, and the old server drops 
 
 t.test('the journal does not report an agent offline when it moves to a peer server', async t => {
   const { server, client, place } = await fixture(t)
-  const [a, b] = [await server('a'), await server('b')]
+  const a = await server('a')
+  const b = await server('b')
   const paris = await client('paris')
   const first = await paris.connect(b, { instanceId: 'one' })
   await isConnected(a, paris.id, true)
@@ -196,7 +201,8 @@ t.test('the journal does not report an agent offline when it moves to a peer ser
 
 t.test('a client that is revoked at one server loses its stream at a peer', async t => {
   const { server, client } = await fixture(t)
-  const [a, b] = [await server('a'), await server('b')]
+  const a = await server('a')
+  const b = await server('b')
   const paris = await client('paris')
   const agent = await paris.connect(b)
   await isConnected(a, paris.id, true)
@@ -208,7 +214,8 @@ t.test('a client that is revoked at one server loses its stream at a peer', asyn
 
 t.test('a token that is revoked at one server is refused at a peer at once', async t => {
   const { server } = await fixture(t)
-  const [a, b] = [await server('a'), await server('b')]
+  const a = await server('a')
+  const b = await server('b')
   await a.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann', role: 'superadmin' })
   const { body } = await a.call('POST', '/v1/users/ann/credentials', { label: 'test' })
   for (let at = 0; at < 3; at++)
@@ -218,13 +225,18 @@ t.test('a token that is revoked at one server is refused at a peer at once', asy
 })
 
 const reportOf = (rule_id: string, seq: number) => ({
-  ...{ epoch: 'f'.repeat(32), seq, part: 0, last: true, rows: [] },
+  epoch: 'f'.repeat(32),
+  seq,
+  part: 0,
+  last: true,
+  rows: [],
   live: [{ rule_id, port: 8001, connections: 3 }]
 })
 
 t.test('live reports of an agent are shown at all servers until it disconnects', async t => {
   const { server, client } = await fixture(t)
-  const [a, b] = [await server('a'), await server('b')]
+  const a = await server('a')
+  const b = await server('b')
   const paris = await client('paris')
   const agent = await paris.connect(b)
   await isConnected(a, paris.id, true)
@@ -241,7 +253,8 @@ t.test('live reports of an agent are shown at all servers until it disconnects',
 
 t.test('late reports of a replaced session are refused and change nothing', async t => {
   const { server, client, place } = await fixture(t)
-  const [a, b] = [await server('a'), await server('b')]
+  const a = await server('a')
+  const b = await server('b')
   const paris = await client('paris')
   const agent = await paris.connect(b)
   await isConnected(a, paris.id, true)
@@ -254,7 +267,8 @@ t.test('late reports of a replaced session are refused and change nothing', asyn
 
 t.test('agents of a killed server are offline once its lease expires', async t => {
   const { server, client } = await fixture(t)
-  const [a, b] = [await server('a'), await server('b')]
+  const a = await server('a')
+  const b = await server('b')
   const paris = await client('paris')
   await paris.connect(b)
   await isConnected(a, paris.id, true)

@@ -9,7 +9,7 @@ import t, { type Test } from 'tap'
 import { freePort } from '../support/ports.ts'
 import { type CommandResult, type Process, sluice, start } from '../support/process.ts'
 import { until } from '../support/started-server.ts'
-import { openDebian, shown } from './several/host.ts'
+import { type Debian, openDebian, shown } from './several/host.ts'
 
 const names = ['gate-1', 'gate-2', 'gate-3'] as const
 type Name = (typeof names)[number]
@@ -47,7 +47,8 @@ const variablesIn = (file: string): Env =>
 /** A server like its unit runs it: with the folders of its host. Ports differ, since all share one machine. */
 async function serverOf(t: Test, host: string, controlPort: number): Promise<Server> {
   const etc = join(host, 'etc/sluice')
-  const [api, metrics] = [await freePort(), await freePort()]
+  const api = await freePort()
+  const metrics = await freePort()
   const origin = `http://127.0.0.1:${api}`
   const { SVC_OPERATOR_TOKEN: token = '', ...own } = variablesIn(join(etc, 'server.env'))
   const cli: Server['cli'] = (...args) => sluice(args, { SVC_SERVER: origin, SVC_TOKEN: token })
@@ -149,7 +150,8 @@ function sendThrough(t: Test, port: number): Traffic {
   t.teardown(() => void socket.destroy())
   const ended = once(socket, 'close')
   const waiting: { readonly from: number; readonly resolve: () => void }[] = []
-  let [sent, isEnding] = [0, false]
+  let sent = 0
+  let isEnding = false
   let got = Buffer.alloc(0)
   const next = (): void => {
     if (isEnding) socket.end()
@@ -260,7 +262,8 @@ interface Victim {
 
 /** Kills a server. Returns the server that the agent then uses. */
 async function kill(t: Test, { id, at, agent, traffic }: Victim): Promise<string | undefined> {
-  const [before, seen] = [agentIn(await listedAt(at(id))), agent.events.length]
+  const before = agentIn(await listedAt(at(id)))
+  const seen = agent.events.length
   await at(id).kill()
   const killedAt = performance.now()
   await traffic.goesOn()
@@ -277,7 +280,7 @@ async function kill(t: Test, { id, at, agent, traffic }: Victim): Promise<string
 }
 
 interface Away {
-  readonly debian: ReturnType<typeof openDebian>
+  readonly debian: Debian
   readonly server: Server
   readonly traffic: Traffic
 }
@@ -304,7 +307,7 @@ async function postgresAway(t: Test, { debian, server, traffic }: Away): Promise
   )
 }
 
-async function dumped(t: Test, dir: string, debian: ReturnType<typeof openDebian>): Promise<void> {
+async function dumped(t: Test, dir: string, debian: Debian): Promise<void> {
   await debian.play(t, 'test/postgres/several/dump.sh', 'db', {})
   const file = join(dir, 'db/root/sluice.dump')
   t.equal(statSync(file).mode & 0o777, 0o600, 'for root alone')

@@ -157,7 +157,8 @@ t.test(
 
 t.test('the database stops work for an abandoned connection, even if it waits for a lock', async t => {
   const { url } = await databaseOf(t)
-  const [holder, left] = [new pg.Client(url), new pg.Client(url)]
+  const holder = new pg.Client(url)
+  const left = new pg.Client(url)
   await Promise.all([holder.connect(), left.connect()])
   t.teardown(() => holder.end())
   left.on('error', () => {}) // the database closes it
@@ -178,7 +179,8 @@ t.test(
   'a change that waits for a row does not count as committing, and ends when it is given up',
   async t => {
     const { url } = await databaseOf(t)
-    const [holder, left] = [new pg.Client(url), new pg.Client({ connectionString: url, pipeline: true })]
+    const holder = new pg.Client(url)
+    const left = new pg.Client({ connectionString: url, pipeline: true })
     await Promise.all([holder.connect(), left.connect()])
     t.teardown(() => holder.end())
     left.on('error', () => {}) // the database closes it

@@ -32,7 +32,10 @@ async function watched(t: Test, place: { url: string; password: undefined }, dir
   const log: Parameters<typeof recordLog>[0] = []
   let restored = 0
   const generation = await openFailover({
-    ...{ store, dataDir: dir, log: recordLog(log), filled: () => [] },
+    store,
+    dataDir: dir,
+    log: recordLog(log),
+    filled: () => [],
     restored: () => void restored++
   })
   const sql = 'update kernel_credential set revoked_at = 2 where id = ?'
@@ -59,7 +62,9 @@ t.test('each server of a cluster repeats its revocations, and so does one that j
   const pair = await pairOf(t)
   const open = await withCredentials(t, pair)
   const { one: dirOne, two: dirTwo, idle: dirIdle } = dirs(t)
-  const [one, two, idle] = [await open(dirOne), await open(dirTwo), await open(dirIdle)]
+  const one = await open(dirOne)
+  const two = await open(dirTwo)
+  const idle = await open(dirIdle)
   t.equal(one.generation(), two.generation())
   await pair.detach()
   await one.revoke('one')

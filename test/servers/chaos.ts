@@ -107,7 +107,8 @@ async function chaos(bare: Place, report: Report, options: Means): Promise<void>
 }
 
 const recordedPlace = (place: Place, recorder: Recorder): Place => ({
-  ...{ ...place, servers: place.servers.map(server => recorded(server, recorder)) },
+  ...place,
+  servers: place.servers.map(server => recorded(server, recorder)),
   get cluster() {
     return place.cluster // a different cluster after the failover
   }
@@ -142,7 +143,8 @@ async function populate(place: Place, dir: string, { agents, links, clocks }: Me
   for (const server of place.servers) {
     const way = await linkTo(server.controlPort, place)
     ports.set(way.port, server.id)
-    const [clock, database] = [of(clocks, server.id), of(links, server.id)]
+    const clock = of(clocks, server.id)
+    const database = of(links, server.id)
     servers.push(serverVictim(server, { clock, database, agents: way }))
   }
   const fleets: Fleet[] = []

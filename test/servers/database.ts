@@ -105,8 +105,12 @@ async function addUser(servers: readonly Server[], user_id: string): Promise<str
 async function grant({ servers }: Place, userId: string): Promise<Made> {
   const key = newId(Date.now())
   const body = {
-    ...{ user_id: userId, client_id: '*', listen_port_start: 8000, listen_port_end: 8001 },
-    ...{ protocols: ['tcp'], note: key }
+    user_id: userId,
+    client_id: '*',
+    listen_port_start: 8000,
+    listen_port_end: 8001,
+    protocols: ['tcp'],
+    note: key
   }
   const began = performance.now()
   const withinMs = 100 + Math.random() * 3_000

@@ -54,7 +54,12 @@ export async function connect(
   for (;;) {
     try {
       return await connectAgent(t, {
-        ...{ ...script, port: controlPort, fingerprint: fingerprint(), token, instanceId: token, responses },
+        ...script,
+        port: controlPort,
+        fingerprint: fingerprint(),
+        token,
+        instanceId: token,
+        responses,
         react: ({ name }) => react(name)
       })
     } catch (error) {
@@ -72,7 +77,9 @@ export async function edgeAt(place: Place, server: Server, agent: Agent): Promis
   const ruleId = ruleIdOf(reply)
   if (ruleId === null) throw new Error(`no rule: ${JSON.stringify(reply)}`)
   return {
-    ...{ ...agent, old, ruleId },
+    ...agent,
+    old,
+    ruleId,
     send() {
       for (const one of sent) one(old, ruleId).catch(() => {}) // its stream ends
     }
@@ -92,16 +99,32 @@ export async function askedAt(place: Place, server: Server, agent: Agent): Promi
 }
 
 export const statsOf = (ruleId: string, bytesIn: number) => ({
-  ...{ epoch: 'a'.repeat(32), seq: bytesIn, part: 0, last: true, live: [] },
+  epoch: 'a'.repeat(32),
+  seq: bytesIn,
+  part: 0,
+  last: true,
+  live: [],
   rows: [encodeRow({ ...noCounts, ruleId, kind: 'port', key: String(port), bytesIn })]
 })
 
 const entryOf = (ruleId: string) => ({
-  ...{ id: newId(Date.now()), rule_id: ruleId, at_ms: Date.now(), kind: 'failover' as const },
-  ...{ from: 'one', to: 'other', cause: 'dial_failed', target: '' }
+  id: newId(Date.now()),
+  rule_id: ruleId,
+  at_ms: Date.now(),
+  kind: 'failover' as const,
+  from: 'one',
+  to: 'other',
+  cause: 'dial_failed',
+  target: ''
 })
 
 const banOf = (ruleId: string) => ({
-  ...{ id: newId(Date.now()), source: '192.0.2.1', rule_id: ruleId, cause: 'new_connections' as const },
-  ...{ from_ms: Date.now(), until_ms: Date.now() + 60_000, times: 1, live: 'keep' as const }
+  id: newId(Date.now()),
+  source: '192.0.2.1',
+  rule_id: ruleId,
+  cause: 'new_connections' as const,
+  from_ms: Date.now(),
+  until_ms: Date.now() + 60_000,
+  times: 1,
+  live: 'keep' as const
 })

@@ -17,7 +17,9 @@ export async function endOf(place: Place, fleets: readonly Fleet[]): Promise<End
     held.every(({ ruleId, value }) => stored[ruleId] === value)
   const { stored, books } = await until(ask, isSettled, { withinMs: settleMs, everyMs: 500 })
   return {
-    ...{ kind: 'end', stored, held: books.held.map(({ ruleId, value }) => [ruleId, value]) },
+    kind: 'end',
+    stored,
+    held: books.held.map(({ ruleId, value }) => [ruleId, value]),
     audited: await entriesOf(place),
     totals: await totalsOf(place),
     counted: sumsOf(books.counted)

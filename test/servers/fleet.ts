@@ -65,7 +65,9 @@ let edges: readonly Edge[] = []
 let isCounting = false
 
 const scriptOf = ({ clientId, token, at, book, instanceId }: Edge) => ({
-  ...{ token, messages, instanceId },
+  token,
+  messages,
+  instanceId,
   generation: book.generation,
   localAddress: addressOf(at),
   capabilities: { [updateCapability.id]: updateCapability.since },
@@ -150,8 +152,12 @@ const answers: {
   begin({ agents, first, ports, fingerprint, books }) {
     const bookOf = openBooks(books)
     edges = agents.map((agent, i) => ({
-      ...{ ...agent, at: first + i, port: 0, stream: null },
-      ...{ book: bookOf(agent.clientId), instanceId: newId(Date.now()) }
+      ...agent,
+      at: first + i,
+      port: 0,
+      stream: null,
+      book: bookOf(agent.clientId),
+      instanceId: newId(Date.now())
     }))
     for (const edge of edges) {
       edge.book.begin()

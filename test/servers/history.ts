@@ -56,7 +56,8 @@ const writesOf = (calls: readonly Called[]): Write[] =>
 
 /** Returns the eras of a register: one, or two if a standby took over. */
 export function erasOf(ruleId: string, promoted: Promoted | undefined): Era[] {
-  const [from, until] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
+  const from = Number.NEGATIVE_INFINITY
+  const until = Number.POSITIVE_INFINITY
   if (!promoted) return [{ first: 0, from, until }]
   return [
     { first: 0, from, until: promoted.killed },

@@ -11,7 +11,13 @@ const credential = 'CREDENTIAL'
 type Part = Partial<Called> & Pick<Called, 'began' | 'ended'>
 
 const call = (part: Part): Called => ({
-  ...{ kind: 'call', server: 'a', method: 'GET', path, by: 'operator', status: 200, code: '' },
+  kind: 'call',
+  server: 'a',
+  method: 'GET',
+  path,
+  by: 'operator',
+  status: 200,
+  code: '',
   ...part
 })
 const write = (sent: number, began: number, ended: number, part: Partial<Called> = {}): Called =>
@@ -24,8 +30,12 @@ const revoke = (began: number, ended: number): Called =>
 
 const bytes = { bytesIn: 100, bytesOut: 50 }
 const endWith = (value: number, part: Partial<End> = {}): End => ({
-  ...{ kind: 'end', stored: { [ruleId]: value }, held: [[ruleId, value]] },
-  ...{ audited: [], totals: { [ruleId]: bytes }, counted: { [ruleId]: bytes } },
+  kind: 'end',
+  stored: { [ruleId]: value },
+  held: [[ruleId, value]],
+  audited: [],
+  totals: { [ruleId]: bytes },
+  counted: { [ruleId]: bytes },
   ...part
 })
 const entries = (...values: number[]) => values.map(value => [ruleId, value] as const)
@@ -95,7 +105,11 @@ t.test('a log without a failover', async t => {
 })
 
 const promotion: Promoted = {
-  ...{ kind: 'promoted', began: 100, killed: 200, ended: 210, restored: 250 },
+  kind: 'promoted',
+  began: 100,
+  killed: 200,
+  ended: 210,
+  restored: 250,
   stored: { [ruleId]: 1 }
 }
 /** The write of 2 is acknowledged and lost; the write of 3 comes later. */

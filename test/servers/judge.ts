@@ -21,7 +21,9 @@ export function judge(lines: readonly Line[]): Verdict[] {
   const end = lines.find(line => line.kind === 'end')
   if (!end) return [{ check: 'the log has an end', found: ['it has none'] }]
   const story: Story = {
-    ...{ end, promoted: lines.find(line => line.kind === 'promoted'), registers: registersOf(lines) },
+    end,
+    promoted: lines.find(line => line.kind === 'promoted'),
+    registers: registersOf(lines),
     ...{
       calls: lines.filter(line => line.kind === 'call'),
       ended: lines.filter(line => line.kind === 'ended')

@@ -20,7 +20,8 @@ export async function openLink(): Promise<Link> {
   let child: ChildProcess | null = null
   const end = (): void => void child?.kill('SIGKILL')
   return {
-    ...{ port, end },
+    port,
+    end,
     async lead(to) {
       const before = child
       end()

@@ -112,7 +112,8 @@ export async function withServers(
     const query = async <R extends object>(sql: string, values: readonly unknown[] = []) =>
       queryAt<R>(cluster.at('sluice').url, sql, values)
     await work({
-      ...{ servers, query },
+      servers,
+      query,
       get cluster() {
         return cluster
       },
@@ -145,7 +146,8 @@ interface ServerOptions {
 async function serverOf(t: Teardown, { id, dir, env }: ServerOptions): Promise<Server> {
   const data = join(dir, id)
   mkdirSync(data, { mode: 0o700 })
-  const [api, controlPort] = [await freePort(), await freePort()]
+  const api = await freePort()
+  const controlPort = await freePort()
   const origin = `http://127.0.0.1:${api}`
   const run = (): Process =>
     start(t, ['server', '--data-dir', data], {
@@ -159,7 +161,9 @@ async function serverOf(t: Teardown, { id, dir, env }: ServerOptions): Promise<S
   const runs: Process[] = []
   let fingerprint = ''
   return {
-    ...{ id, origin, controlPort },
+    id,
+    origin,
+    controlPort,
     fingerprint: () => fingerprint,
     process() {
       const last = runs.at(-1)

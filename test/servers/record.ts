@@ -109,12 +109,20 @@ export const recorded = (server: Server, { add }: Recorder): Server => ({
 })
 
 function lineOf(server: string, { method, path, body, key, by }: Call, reply: Reply, began: number): Called {
-  const [sent, got] = [registerOf(body), registerOf(reply.body)]
+  const sent = registerOf(body)
+  const got = registerOf(reply.body)
   return {
-    ...{ kind: 'call', server, method, path, by: by?.name ?? 'operator', began, ended: performance.now() },
+    kind: 'call',
+    server,
+    method,
+    path,
+    by: by?.name ?? 'operator',
+    began,
+    ended: performance.now(),
     ...(key !== undefined && { key }),
     ...(sent !== undefined && { sent }),
     ...(got !== undefined && { got }),
-    ...{ status: reply.status, code: codeOf(reply.body) }
+    status: reply.status,
+    code: codeOf(reply.body)
   }
 }

@@ -19,7 +19,8 @@ export async function runRevocations({ servers }: Pick<Place, 'servers'>) {
     const path = `/v1/users/${user}/credentials`
     while (!isEnding) {
       const { body } = await decide(servers, { method: 'POST', path, body: { label: 'chaos' } })
-      const [name, token] = [body['credential_id'], body['token']]
+      const name = body['credential_id']
+      const token = body['token']
       // a second answer to the same key has no token
       if (typeof name === 'string' && typeof token === 'string') {
         for (const server of servers) await server.call(me({ name, token }))

@@ -17,7 +17,8 @@ export interface SettableClock {
 export function settableClock(t: Pick<Test, 'teardown'>, aheadSecs = 0): SettableClock {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-clock-'))
   chmodSync(dir, 0o755) // also for processes of another user
-  const [library, file] = [join(dir, 'clock.so'), join(dir, 'ahead')]
+  const library = join(dir, 'clock.so')
+  const file = join(dir, 'ahead')
   execFileSync('cc', ['-O2', '-shared', '-fPIC', '-o', library, source, '-ldl'])
   const fd = openSync(file, 'w+', 0o644)
   t.teardown(() => {

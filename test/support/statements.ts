@@ -12,7 +12,8 @@ export interface Asked {
 
 /** Records the statements of all stores of this process until the test ends. */
 export function recordStatements(t: Pick<Test, 'teardown'>): Asked {
-  const [run, prepare] = [Statements.prototype.run, SQLite.prototype.prepare]
+  const run = Statements.prototype.run
+  const prepare = SQLite.prototype.prepare
   t.teardown(() => {
     Statements.prototype.run = run
     SQLite.prototype.prepare = prepare

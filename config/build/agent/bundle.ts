@@ -1,4 +1,4 @@
-// Makes the single-file agent: all modules of `sluice agent` in one file, which needs only Node.
+// Builds the single-file agent: all modules of `sluice agent` in one file that needs only Node.
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { build, type OnLoadResult, type Plugin } from 'esbuild'
@@ -7,14 +7,14 @@ import { index } from '../../command-index.ts'
 
 const root = join(import.meta.dirname, '..', '..', '..')
 
-/** Modules that read files of the package have what they read as a constant. */
+/** Modules that read package files get the content as a constant. */
 const constants: Readonly<Record<string, () => string>> = {
   'kernel/base/version.ts': () => `export const ownVersion = () => ${JSON.stringify(ownVersion())}`,
   'config/command-index.ts': () => {
     const commands = index.commands.filter(({ name }) => name.startsWith('agent '))
     return `export const index = ${JSON.stringify({ ...index, commands })}`
   },
-  // An agent has no store of a server, and `agent doctor` asks for none; both lock a directory in the same way.
+  // An agent has no server store, and `agent doctor` never opens one; both lock a directory the same way.
   'kernel/store/open.ts': () => `export const openStore = () => { throw new TypeError('there is no store') }`,
   'kernel/store/data-dir.ts': () =>
     `export { lockStateDir as lockStore } from '../../agent/state/state-database.ts'`,
@@ -22,7 +22,7 @@ const constants: Readonly<Record<string, () => string>> = {
     readFileSync(join(import.meta.dirname, 'public-modules.ts'), 'utf8')
 }
 
-/** Modules that find other files by their own place. */
+/** Modules that locate other files relative to themselves. */
 const changes: Readonly<Record<string, (path: string) => string | Promise<string>>> = {
   'plugins/process/watchdog.ts': withWorker
 }
@@ -43,14 +43,14 @@ const inOneFile: Plugin = {
   }
 }
 
-/** Returns a module with the text of its .proto file in it. */
+/** Returns a module with the text of its .proto file inlined. */
 const withProtos = (path: string): string =>
   readFileSync(path, 'utf8').replaceAll(
     /new URL\('(\.\/[\w-]+\.proto)', import\.meta\.url\)/g,
     (_, proto: string) => JSON.stringify(readFileSync(join(dirname(path), proto), 'utf8'))
   )
 
-/** Returns the watchdog with its worker in the URL of it. */
+/** Returns the watchdog with its worker as a data URL. */
 async function withWorker(path: string): Promise<string> {
   const { text: worker } = await bundle(join(dirname(path), 'watchdog-worker.ts'))
   return replaced(
@@ -69,7 +69,7 @@ function replaced(text: string, pattern: RegExp, by: string): string {
 async function bundle(entry: string, first = '') {
   const { outputFiles, metafile } = await build({
     entryPoints: [entry],
-    absWorkingDir: root, // of the paths in the comments before modules
+    absWorkingDir: root, // for the paths in comments before modules
     bundle: true,
     write: false,
     metafile: true,
@@ -83,7 +83,7 @@ async function bundle(entry: string, first = '') {
   return { text: outputFiles.map(({ text }) => text).join(''), inputs: Object.keys(metafile.inputs) }
 }
 
-/** Returns the licenses of the libraries as a comment. Throws where a library has none. */
+/** Returns the licenses of the libraries as a comment. Throws if a library has none. */
 function notices(inputs: readonly string[]): string {
   const libraries = inputs.flatMap(path => /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? [])
   const texts = [...new Set(libraries)].sort().map(name => {

@@ -1,9 +1,9 @@
-// The program of the single-file agent: the commands of the agent, of the whole command line.
+// The program of the single-file agent: the agent's commands only.
 import { Fault, wrongUsage } from '../../../kernel/base/errors.ts'
 import { runCommandLine, type Source } from '../../../plugins/cli/run.ts'
 import { index } from '../../command-index.ts'
 
-// Plugins import `sluice/agent-plugin` from this file (see public-modules.ts), to use the modules that run here.
+// Plugins import `sluice/agent-plugin` from this file (see public-modules.ts), and so share its modules.
 export * from '../../../agent/public.ts'
 
 const absent = async (): Promise<never> => {
@@ -19,5 +19,5 @@ const source: Source = {
   loadServerSide: absent
 }
 
-// Not awaited by this module: a plugin that imports it would wait for the end of the program.
+// Not awaited: a plugin that imports this module would wait for the program to end.
 void runCommandLine(process.argv.slice(2), source).then(exit => process.exit(exit))

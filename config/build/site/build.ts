@@ -1,7 +1,7 @@
-// Makes the documentation site, dist/site: plain files that a browser shows without a server and without a network.
+// Builds the documentation site, dist/site: plain files that a browser shows without a server and without a network.
 //
 //   documents.ts   the Markdown of the repository         reference.ts   pages from schemas, manifests and metrics
-//   links.ts       links between documents, and a judge   search.ts      what the search field looks through
+//   links.ts       links between documents, and their check    search.ts      the search index
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import Eleventy from '@11ty/eleventy'

@@ -1,4 +1,4 @@
-// The Markdown of the repository and the generated documents as pages.
+// Turns the Markdown of the repository and the generated documents into pages.
 import { globSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { generatedDocuments } from '../documents.ts'
@@ -24,7 +24,7 @@ const named: readonly (readonly [group: string, file: string, path: string, titl
   ['Developers', 'test/bench/RESULTS.md', 'benchmarks.html', 'Benchmarks']
 ]
 
-/** Every README of a folder is a page; so are the documents at the top and in docs/. */
+/** Every README of a folder is a page; so are the documents at the top level and in docs/. */
 export async function documents(): Promise<readonly Page[]> {
   const generated = await generatedDocuments()
   const files = globSync(
@@ -49,7 +49,7 @@ const pageOf = (
   title,
   group,
   source: file,
-  text: text.replaceAll(/^(```\w*) .*$/gm, '$1'), // the file of a listing
+  text: text.replaceAll(/^(```\w*) .*$/gm, '$1'), // removes the file name of a listing
   hasRows: group === 'Reference' || group === 'Plugins' || path === 'glossary.html'
 })
 

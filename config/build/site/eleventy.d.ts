@@ -1,4 +1,4 @@
-// The part of Eleventy that is used; it has no types of its own.
+// Types for the parts of Eleventy that we use; the package has none.
 declare module '@11ty/eleventy' {
   interface Markdown {
     set(options: { html: boolean }): Markdown

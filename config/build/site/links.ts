@@ -1,10 +1,10 @@
-// Links of documents to each other, and a judge of the links in all pages.
+// Rewrites links between documents, and checks the links in all pages.
 import { existsSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { type Page, picture, root, rootOf } from './page.ts'
 import { slug } from './slug.ts'
 
-/** Returns the text of a page with its links as they are in the site. A link to a file that is no page is plain text. */
+/** Returns the text of a page with its links as on the site. A link to a file without a page becomes plain text. */
 export function linked({ path, source, text }: Page, pages: readonly Page[]): string {
   if (source === null) return text
   return text.replaceAll(
@@ -20,7 +20,7 @@ export function linked({ path, source, text }: Page, pages: readonly Page[]): st
   )
 }
 
-/** Anchors of codes keep their dots here. */
+/** Anchors for codes keep their dots. */
 const fragment = (part: string): string => (part === '' ? '' : `#${slug(part.slice(1))}`)
 
 /** Returns 'page: link' for each link to a page, a file or an anchor that does not exist. */

@@ -1,4 +1,4 @@
-// All metrics of server and agents, as the program itself makes them.
+// Lists all metrics of server and agents, as the program exports them.
 import { rmSync } from 'node:fs'
 
 import { peekBoundsMs } from '../../../agent/engine/engine.ts'
@@ -9,7 +9,7 @@ import { agentMetrics as metricsOfAgent } from '../../../plugins/metrics/agent/f
 
 type Described = Pick<Metric, 'name' | 'type' | 'labels' | 'help'>
 
-/** Asks a server without clients and rules: a metric without samples is described, too. */
+/** Scrapes a server without clients and rules: metrics without samples have a description, too. */
 export async function serverMetrics(): Promise<readonly Described[]> {
   const dir = scratchFor(import.meta.dirname, '.site-')
   const ends = [() => rmSync(dir, { recursive: true })]
@@ -24,7 +24,7 @@ export async function serverMetrics(): Promise<readonly Described[]> {
   }
 }
 
-/** Describes those of an agent without rules. */
+/** Describes the metrics of an agent without rules. */
 export const agentMetrics = async (): Promise<readonly Described[]> => {
   const counts = [...peekBoundsMs, 0].map(() => 0)
   const sample = { rules: [], meters: [], eventsDropped: 0, peekDurations: { counts, sumMs: 0 } }

@@ -1,4 +1,4 @@
-// Pages of the reference, from what the program itself is made of: schemas, manifests, the index of commands, metrics.
+// Reference pages, generated from the program: schemas, manifests, the index of commands, metrics.
 import { agentKeys } from '../../../agent/config.ts'
 import { serverKeys } from '../../../kernel/settings.ts'
 import { commandChapter } from '../../../plugins/extensions/reference/commands.ts'
@@ -24,7 +24,11 @@ export async function referencePages(): Promise<readonly Page[]> {
 }
 
 const page = (name: string, title: string, chapter: Chapter): Page => ({
-  ...{ path: `reference/${name}.html`, title, group: 'Reference', source: null, hasRows: true },
+  path: `reference/${name}.html`,
+  title,
+  group: 'Reference',
+  source: null,
+  hasRows: true,
   text: pageOf(chapter)
 })
 
@@ -38,7 +42,7 @@ const apiChapter = ({ plugins, document }: Preview): Chapter => ({
   }))
 })
 
-/** The codes of an error lead to what explains them. */
+/** Links the codes of an error to their explanations. */
 const withErrorLinks = (text: string): string =>
   text.replaceAll(/`([a-z]\w*(?:\.\w+)*)`/g, (cell, name: string) =>
     isCode(name) ? `[${cell}](../errors.html#${name})` : cell
@@ -60,7 +64,7 @@ const commandsChapter = (): Chapter => ({
 })
 
 async function configurationChapter({ plugins }: Preview): Promise<Chapter> {
-  const described = (name: string) => ({ name, from: 'built in' }) as Parameters<typeof sectionText>[0] // all that it reads
+  const described = (name: string) => ({ name, from: 'built in' }) as Parameters<typeof sectionText>[0] // only these are read
   const agents = await Promise.all(Object.values(agentPlugins).map(async load => (await load()).default))
   return {
     title: 'Configuration',

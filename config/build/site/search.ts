@@ -4,9 +4,9 @@ import type { Page } from './page.ts'
 /** An entry of the search: the address in the site, the title, the page, and the text. */
 export type Entry = readonly [url: string, title: string, page: string, text: string]
 
-const maxText = 1_500 // characters of an entry
+const maxText = 1_500 // characters per entry
 
-/** Returns a script: a browser that shows a file may load scripts, and no data. */
+/** Returns a script: a browser can load scripts from local files, but not data. */
 export function searchData(pages: readonly Page[], html: ReadonlyMap<string, string>): string {
   const entries = pages.flatMap(page => {
     const content = contentOf(html.get(page.path) ?? '')

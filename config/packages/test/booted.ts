@@ -1,4 +1,4 @@
-// A small Debian with systemd running in it, beside that of this machine: a container of systemd-nspawn, with its network.
+// A small Debian that boots systemd: a container of systemd-nspawn with the network of this machine.
 import { type ChildProcess, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -10,14 +10,14 @@ import { run } from '../run.ts'
 import { type Debian, hostIn, noDebian, unpacked } from './debian.ts'
 import { type Daemon, follow, type Machine } from './machine.ts'
 
-/** Why there is no such Debian here, or false. */
+/** The reason why it cannot run here, or false. */
 export const noBootedDebian =
   noDebian ||
   (spawnSync('systemd-nspawn', ['--version']).error
     ? 'systemd-nspawn is not installed'
     : !existsSync('/sys/fs/cgroup') && 'there are no control groups')
 
-/** What would wait for hardware or a network, and the login at a console. */
+/** Units that would wait for hardware or a network, and the console login. */
 const masked = ['systemd-networkd', 'systemd-resolved', 'systemd-timesyncd', 'console-getty', 'getty@tty1']
 
 /** Writes to the pipe /ready when the host is up. */
@@ -49,11 +49,11 @@ export async function bootedDebian(t: Test): Promise<Debian> {
     for (const pid of [...childrenOf(container), Number(container.pid)]) process.kill(pid, 'SIGKILL')
     await exit
   })
-  const up = await open(pipe, 'r+') // also for writing: it opens at once, and the end of the container is seen
+  const up = await open(pipe, 'r+') // read and write: it opens at once, and still sees the container end
   const read = up.read(Buffer.alloc(1))
   await Promise.race([read, exit])
   if (container.exitCode !== null) {
-    await up.write('x') // what reads ends
+    await up.write('x') // unblocks the reader
     throw new Error('systemd-nspawn ended before the host was up')
   }
   await up.close()
@@ -61,11 +61,11 @@ export async function bootedDebian(t: Test): Promise<Debian> {
   return hostIn(dir, ['nsenter', '-t', String(init), ...'-m -p -u -i -C -r -w'.split(' ')])
 }
 
-/** The only child of systemd-nspawn is systemd; all of the host ends with it. */
+/** The only child of systemd-nspawn is systemd; when it dies, the whole host ends. */
 const childrenOf = ({ pid }: ChildProcess): number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number)
 
-/** Returns the machine whose services systemd runs. They have the environment of the command that starts them. */
+/** Returns the machine with services run by systemd. They have the environment of the command that starts them. */
 export function machineWith({ prefix }: Debian): Machine {
   const start = (role: string): string[] => [
     ...['sh', '-c'],
@@ -73,16 +73,19 @@ export function machineWith({ prefix }: Debian): Machine {
      systemctl enable --quiet sluice-${role} && systemctl restart sluice-${role} && ${journalOf(role)}`
   ]
   return {
-    ...{ prefix, sluice: ['sluice'], serverDir: '/var/lib/sluice', agentDir: '/var/lib/sluice-agent' },
+    prefix,
+    sluice: ['sluice'],
+    serverDir: '/var/lib/sluice',
+    agentDir: '/var/lib/sluice-agent',
     services: { server: start('server'), agent: start('agent') }
   }
 }
 
-/** A command that shows what a service logs since its last start, and follows it. */
+/** Returns a command that shows and follows the log of a service since its last start. */
 const journalOf = (role: string): string =>
   `exec journalctl --follow --lines=all --output=cat \
    "_SYSTEMD_INVOCATION_ID=$(systemctl show --value --property=InvocationID sluice-${role})" >&2`
 
-/** Reads what a service has logged since systemd started it the last time. */
+/** Reads the log of a service since its last start. */
 export const logOf = (t: Test, machine: Machine, role: string): Daemon =>
   follow(t, machine, ['sh', '-c', journalOf(role)], {})

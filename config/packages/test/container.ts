@@ -1,19 +1,19 @@
-// The container image, run by runc: its root is read-only, its user and environment are those of the image, and it has no
-// capability. The network is that of this machine.
+// Runs the container image with runc: read-only root, the user and environment of the image, and no
+// capability. The network is the one of this machine.
 import { spawnSync } from 'node:child_process'
 import { chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { run } from '../run.ts'
 
-/** Why it cannot be run here, or false. */
+/** The reason why it cannot run here, or false. */
 export const noContainers =
   process.getuid?.() !== 0
     ? 'only root may unpack an image with its owners'
     : ['umoci', 'runc'].some(program => spawnSync(program, ['--version']).error) &&
       'umoci or runc is not installed'
 
-/** What umoci makes of the image, for runc: the parts that are used here. */
+/** The parts of umoci's output for runc that we use. */
 interface Spec {
   readonly process: {
     readonly user: { uid: number; gid: number }
@@ -27,11 +27,11 @@ interface Environment {
 
 export interface Container {
   readonly user: { readonly uid: number; readonly gid: number }
-  /** Words before those of a command of the image, or of another program in it: see `image.test.ts`. */
+  /** The words before a command of the image, or of another program in it: see `image.test.ts`. */
   readonly prefix: readonly string[]
 }
 
-/** Unpacks the image of this machine; `volumes` are folders of the container, kept as long as the test. */
+/** Unpacks the image of this machine; `volumes` are folders of the container that last as long as the test. */
 export function containerOf(t: Test, archive: string, volumes: readonly string[]): Container {
   const dir = t.testdir({ layout: {}, containers: {}, volumes: {} })
   run('tar', ['-xf', archive, '-C', join(dir, 'layout')])
@@ -45,7 +45,7 @@ export function containerOf(t: Test, archive: string, volumes: readonly string[]
   const mounts = volumes.map(destination => {
     const source = join(dir, 'volumes', destination.replaceAll('/', '_'))
     mkdirSync(source, { mode: 0o700 })
-    chownSync(source, user.uid, user.gid) // as Docker gives a new volume the owner of the folder in the image
+    chownSync(source, user.uid, user.gid) // like Docker, which gives a new volume the owner of the image's folder
     return { type: 'bind', source, destination, options: ['bind', 'rw'] }
   })
   const spec = {

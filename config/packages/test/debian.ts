@@ -1,11 +1,11 @@
-// A small Debian to install packages into. It needs root.
+// A small Debian for package installations. It needs root.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { root, run } from '../run.ts'
 
-/** Why there is no such Debian here, or false. */
+/** The reason why it cannot run here, or false. */
 export const noDebian =
   process.getuid?.() !== 0
     ? 'only root may make a chroot'
@@ -15,27 +15,28 @@ export const noDebian =
 
 export interface Debian {
   readonly dir: string
-  /** Words before those of a command that runs inside. */
+  /** The words before a command that runs inside. */
   readonly prefix: readonly string[]
   inside(...words: readonly string[]): string
 }
 
-/** In a namespace of its own, so that the mount of /proc ends with the command and never lies in a folder of the test. */
+/** Uses a mount namespace, so that the mount of /proc ends with the command and is never in a folder of the test. */
 const enter = ['unshare', '--mount', 'sh', '-c', 'mount -t proc proc "$0/proc" && exec chroot "$0" "$@"']
 const clean = ['PATH=/usr/sbin:/usr/bin:/sbin:/bin', 'DEBIAN_FRONTEND=noninteractive', 'LC_ALL=C']
 
-/** Returns a copy, deleted after the test, of a Debian in which no systemd runs. */
+/** Returns a copy of a Debian without systemd, deleted after the test. */
 export function debian(t: Test): Debian {
   const dir = unpacked(t, 'debian', 'ca-certificates,curl,libstdc++6,systemd-standalone-sysusers')
   return hostIn(dir, [...enter, dir])
 }
 
 export const hostIn = (dir: string, prefix: readonly string[]): Debian => ({
-  ...{ dir, prefix },
+  dir,
+  prefix,
   inside: (...words) => run('env', ['-i', ...clean, ...prefix, ...words])
 })
 
-/** Returns the folder of a copy, deleted after the test, of a Debian that is made once. */
+/** Returns the folder of a copy, deleted after the test, of a Debian that is built once. */
 export function unpacked(t: Test, name: string, packages: string): string {
   const base = join(root, 'node_modules/.cache/sluice-packages', name)
   if (!existsSync(base)) {

@@ -1,4 +1,4 @@
-// Installs the .deb packages of this machine, and makes them again with a higher revision.
+// Installs the .deb packages of this machine, and builds them again with a higher revision.
 import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { run, version } from '../run.ts'
@@ -7,14 +7,14 @@ import type { Debian } from './debian.ts'
 const architecture = { x64: 'amd64', arm64: 'arm64' }[process.arch as 'x64' | 'arm64']
 const packagesIn = (folder: string): string[] => globSync(join(folder, `*_${architecture}.deb`))
 
-/** Returns what dpkg prints. */
+/** Returns the output of dpkg. */
 export function install({ dir, inside }: Debian, folder: string): string {
   mkdirSync(join(dir, 'packages'))
   for (const file of packagesIn(folder)) cpSync(file, join(dir, 'packages', basename(file)))
   return inside('sh', '-c', 'dpkg --install /packages/*.deb && rm -r /packages')
 }
 
-/** Makes packages of a higher revision from the same files, in a new folder; returns it. */
+/** Builds packages of a higher revision from the same files, in a new folder; returns it. */
 export function nextRevision(from: string, dir: string): string {
   mkdirSync(dir)
   for (const file of packagesIn(from)) {

@@ -1,5 +1,5 @@
-// The tarballs for machines other than this one: a byte goes through server and agent, on musl and on arm64. The system
-// has only a C library of Debian and a shell; what this processor cannot run, QEMU runs.
+// Tests the tarballs for other machines: a byte passes server and agent, on musl and on arm64. The system
+// has only Debian's C library and a shell; QEMU runs foreign code.
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,8 +13,8 @@ const own = `linux-${process.arch}`
 const qemu = '/usr/bin/qemu-aarch64-static'
 
 /**
- * Enters a folder as a machine with an arm64 processor. The registration of QEMU is of a user namespace of its own: the
- * rest of this machine does not see it.
+ * Enters a folder as a machine with an arm64 processor. Registers QEMU in a separate user namespace, so that the
+ * rest of this machine is not affected.
  */
 const emulated = `mount --rbind /proc "$0/proc" && mount --rbind /dev "$0/dev" &&
 mount -t binfmt_misc none /proc/sys/fs/binfmt_misc &&
@@ -30,7 +30,7 @@ const prefixOf = ({ arch }: Target, dir: string): string[] =>
       ]
     : [...namespace, emulated, dir]
 
-/** Why a machine cannot be had here, or false. */
+/** The reason why a machine cannot run here, or false. */
 function missing({ arch }: Target): string | false {
   if (arch === process.arch) return false
   if (arch === 'x64') return 'only arm64 is emulated'
@@ -44,7 +44,10 @@ for (const target of targets.filter(({ name }) => name !== own))
     const dir = machineFor(t, target)
     const sluice = [`/opt/sluice-${version}-${target.name}/bin/sluice`]
     const machine: Machine = {
-      ...{ prefix: prefixOf(target, dir), sluice, serverDir: '/server', agentDir: '/agent' }
+      prefix: prefixOf(target, dir),
+      sluice,
+      serverDir: '/server',
+      agentDir: '/agent'
     }
     t.equal(call(machine, ['--version']).trim(), version)
 
@@ -56,10 +59,10 @@ for (const target of targets.filter(({ name }) => name !== own))
     await used.server.stop()
   })
 
-/** Unpacks the tarball into a system without anything else; returns its folder. */
+/** Unpacks the tarball into an otherwise empty system; returns its folder. */
 function machineFor(t: Test, { name, libc, debian }: Target): string {
   const dir = t.testdir({ bin: {}, dev: {}, proc: {}, opt: {} })
-  if (libc === 'musl') symlinkSync('usr/lib', join(dir, 'lib')) // as Debian 13 has it
+  if (libc === 'musl') symlinkSync('usr/lib', join(dir, 'lib')) // like Debian 13
   const libraries = libc === 'musl' ? ['musl'] : ['libc6', 'libstdc++6', 'libgcc-s1']
   for (const one of ['busybox-static', ...libraries])
     cpSync(debianPackage(one, debian), dir, { recursive: true, verbatimSymlinks: true })

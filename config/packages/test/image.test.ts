@@ -1,4 +1,4 @@
-// The container image and the compose file, without a daemon: runc runs what they say.
+// The container image and the compose file without a daemon: runc runs them.
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -50,7 +50,7 @@ interface Image {
 const index = file<{ manifests: [{ digest: string }] }>('./index.json')
 const { config } = blob<Image>(blob<{ config: { digest: string } }>(index.manifests[0]).config)
 
-t.test('the compose file names the image of this version, and hardens what it runs', async t => {
+t.test('the compose file names the image of this version, and hardens its containers', async t => {
   const [loaded] = file<[{ RepoTags: string[] }]>('./manifest.json')
   for (const { image, read_only, cap_drop } of both) {
     t.ok(loaded.RepoTags.includes(image), image)
@@ -81,8 +81,11 @@ t.test(
     const [serverDir = '', agentDir = ''] = dirs
     const metrics = `127.0.0.1:${await freePort()}`
     const machine: Machine = {
-      env: { SVC_AGENT_METRICS_LISTEN: metrics }, // the server has the port of the image
-      ...{ prefix, sluice, serverDir, agentDir },
+      env: { SVC_AGENT_METRICS_LISTEN: metrics }, // the server uses the port of the image
+      prefix,
+      sluice,
+      serverDir,
+      agentDir,
       services: {
         server: [...sluice, ...services.server.command],
         agent: [...sluice, ...services.agent.command]

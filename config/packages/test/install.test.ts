@@ -1,4 +1,4 @@
-// The command that `sluice client enroll` prints, run in a fresh Debian without sluice, against a real server.
+// Runs the command that `sluice client enroll` prints in a fresh Debian without sluice, against a real server.
 import { once } from 'node:events'
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -81,13 +81,15 @@ t.test(
   }
 )
 
-/** Returns this checkout as a server with packages. */
+/** Returns this checkout as a server that offers packages. */
 function serverOf(t: Test): Machine {
   const work = join(t.testdirName, 'work')
   mkdirSync(work)
   return {
-    ...{ prefix: [], sluice: [process.execPath, join(root, 'dist/kernel/bin.js')] },
-    ...{ serverDir: join(work, 'server'), agentDir: join(work, 'agent') },
+    prefix: [],
+    sluice: [process.execPath, join(root, 'dist/kernel/bin.js')],
+    serverDir: join(work, 'server'),
+    agentDir: join(work, 'agent'),
     env: { HOME: work, SVC_PACKAGES_DIR: outDir }
   }
 }

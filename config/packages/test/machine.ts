@@ -1,4 +1,4 @@
-// An installed sluice, used as on a new machine: a server and an agent start, the agent enrolls, a byte goes through.
+// Uses an installed sluice like a new machine does: a server and an agent start, the agent enrolls, a byte passes through.
 import { type ChildProcess, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, connect as dial } from 'node:net'
@@ -6,13 +6,13 @@ import { createInterface } from 'node:readline'
 import type { Test } from 'tap'
 import { spawnChild } from '../../../test/support/child-process.ts'
 
-/** Where the program runs. */
+/** The place where the program runs. */
 export interface Machine {
-  /** Words before those of a command, such as chroot and its directory. */
+  /** The words before a command, such as chroot and its directory. */
   readonly prefix: readonly string[]
-  /** The program, as this machine names it. */
+  /** The path of the program on this machine. */
   readonly sluice: readonly string[]
-  /** How the services are started: the words of their units. Default: `sluice server`, `sluice agent run`. */
+  /** The words that start the services, as in their units. Default: `sluice server`, `sluice agent run`. */
   readonly services?: { readonly server: readonly string[]; readonly agent: readonly string[] }
   readonly serverDir: string
   readonly agentDir: string
@@ -20,7 +20,7 @@ export interface Machine {
 }
 
 export interface Used {
-  /** The environment of commands: where the server is, and the operator's token. */
+  /** The environment of commands: the server's address, and the operator's token. */
   readonly env: Readonly<Record<string, string>>
   readonly agent: Daemon
   readonly server: Daemon
@@ -30,7 +30,7 @@ export interface Used {
 
 const token = 'operator-token-of-the-package-test-0123456789'
 
-/** Runs a command and returns what it prints. Fails the test with its errors. */
+/** Runs a command and returns its output. Fails the test with its errors. */
 export function call(machine: Machine, args: readonly string[], env: Used['env'] = {}, input = ''): string {
   const words = bare(machine, [...machine.sluice, ...args], env)
   const { status, stdout, stderr, error } = spawnSync('env', words, { input, encoding: 'utf8' })
@@ -39,7 +39,7 @@ export function call(machine: Machine, args: readonly string[], env: Used['env']
   return stdout
 }
 
-/** Returns the words of env(1) that run a command with nothing of the environment of the test, nor of its runner. */
+/** Returns the words of env(1) that hide the environment of the test and its runner from a command. */
 function bare(machine: Machine, words: readonly string[], env: Used['env']): string[] {
   const all = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', HOME: '/root', ...machine.env, ...env }
   const assignments = Object.entries(all).map(([name, value]) => `${name}=${value}`)
@@ -124,7 +124,7 @@ function daemonOf(child: ChildProcess, what: string): Daemon {
   }
 }
 
-/** Listens on a free port, and answers each connection with what it got. */
+/** Listens on a free port and echoes each connection. */
 async function answering(t: Test): Promise<number> {
   const server = createServer(socket => socket.on('data', data => socket.end(`got ${data}`)))
   server.listen(0, '127.0.0.1')

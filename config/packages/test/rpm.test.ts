@@ -1,5 +1,5 @@
-// The .rpm packages on a host where systemd runs: installed, used, upgraded, removed. The host is a Debian with rpm; what
-// the packages require of a distribution is a package without files.
+// The .rpm packages on a host with systemd: installed, used, upgraded, removed. The host is a Debian with rpm; an
+// empty package stands in for the packages that they require of a distribution.
 import {
   appendFileSync,
   cpSync,
@@ -24,7 +24,7 @@ const query = (file: string, ...options: string[]): string[] =>
     .trim()
     .split('\n')
 
-t.test('what the packages say of themselves', async t => {
+t.test('the metadata of the packages is correct', async t => {
   t.match(query(nameOf('sluice'), '--info').join('\n'), /^Packager +: .+ <.+@.+>$/m)
   t.strictSame(query(nameOf('sluice-server'), '--configfiles'), ['/etc/sluice/server.toml'])
   t.ok(query(nameOf('sluice-agent'), '--requires').includes(`sluice = ${version}-1`))
@@ -44,7 +44,7 @@ t.test(
     const { dir, inside } = host
     const machine = machineWith(host)
     mkdirSync(join(dir, 'etc/systemd/system-preset'), { recursive: true })
-    writeFileSync(join(dir, 'etc/systemd/system-preset/99-default.preset'), 'disable *\n') // as Fedora has it
+    writeFileSync(join(dir, 'etc/systemd/system-preset/99-default.preset'), 'disable *\n') // like Fedora
     const isActive = (unit: string): string =>
       inside('sh', '-c', `systemctl is-active ${unit} || true`).trim()
 
@@ -84,7 +84,7 @@ function install({ dir, inside }: Debian, files: readonly string[]): string {
 
 const packagesIn = (folder: string): string[] => globSync(join(folder, `*.${architecture}.rpm`))
 
-/** Makes packages of a higher revision from the same files. */
+/** Builds packages of a higher revision from the same files. */
 function nextRevision(dir: string): string {
   const options = [
     '--kind=rpm',
@@ -99,7 +99,7 @@ function nextRevision(dir: string): string {
   return dir
 }
 
-/** Makes a package without files that provides what the others require of a distribution. */
+/** Builds an empty package that provides everything the others require of a distribution. */
 function distribution(dir: string): string {
   const required = ['sluice', 'sluice-server'].flatMap(name => query(nameOf(name), '--requires'))
   const provided = required.filter(one => !/^(rpmlib|sluice)/.test(one)).map(one => `Provides: ${one}\n`)

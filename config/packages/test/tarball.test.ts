@@ -7,12 +7,13 @@ import { call, use } from './machine.ts'
 
 const name = `sluice-${version}-${process.platform}-${process.arch}`
 
-t.test('the tarball works with nothing but a C library: no Node, no PATH of the user', async t => {
+t.test('the tarball needs nothing but a C library: no Node, and no PATH of the user', async t => {
   const dir = t.testdir({ server: {}, agent: {} }) // on the checkout's disk: the store refuses tmpfs
   const untar = spawnSync('tar', ['-xzf', join(outDir, `${name}.tar.gz`), '-C', dir], { encoding: 'utf8' })
   t.equal(untar.status, 0, untar.stderr)
   const sluice = [join(dir, name, 'bin', 'sluice')]
-  const [serverDir, agentDir] = [join(dir, 'data', 'server'), join(dir, 'data', 'agent')]
+  const serverDir = join(dir, 'data', 'server')
+  const agentDir = join(dir, 'data', 'agent')
   mkdirSync(join(dir, 'data'))
   const machine = { prefix: [], sluice, serverDir, agentDir, env: { HOME: join(dir, 'data') } }
   t.equal(call(machine, ['--version']).trim(), version)

@@ -1,4 +1,4 @@
-// Server and agent of an installed package, started by the commands of their units, as their users.
+// Starts server and agent of an installed package with the commands of their units, as their users.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Debian } from './debian.ts'
@@ -7,7 +7,10 @@ import type { Machine } from './machine.ts'
 export function machineOf({ dir, prefix }: Debian): Machine {
   const as = (user: string): string[] => ['setpriv', `--reuid=${user}`, `--regid=${user}`, '--clear-groups']
   return {
-    ...{ prefix, sluice: ['sluice'], serverDir: '/var/lib/sluice', agentDir: '/var/lib/sluice-agent' },
+    prefix,
+    sluice: ['sluice'],
+    serverDir: '/var/lib/sluice',
+    agentDir: '/var/lib/sluice-agent',
     services: {
       server: [...as('sluice'), ...startOf(dir, 'server')],
       agent: [...as('sluice-agent'), ...startOf(dir, 'agent')]

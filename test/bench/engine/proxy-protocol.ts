@@ -57,7 +57,8 @@ function compare(pid: number): void {
 }
 
 function open(which: 'with' | 'both', pid: number): void {
-  let [total, failed] = [0, 0]
+  let total = 0
+  let failed = 0
   while (total + failed < Number(values.connections)) {
     const { per_s = 0, failed: lost = 0 } = measure('connect --conc 256', ports[which], pid, '10')
     total += Math.floor(per_s * 10)
@@ -75,7 +76,9 @@ try {
   await startAgent(folder, cluster, 'behind', { env })
   const push = (client: string, listen_port: number, port: number, fields: object) =>
     cluster.call('POST', '/v1/rules', {
-      ...{ client, listen_port, targets: [{ host: '127.0.0.1', port }] },
+      client,
+      listen_port,
+      targets: [{ host: '127.0.0.1', port }],
       ...fields
     })
   await push('edge', ports.without, serverPort, {})

@@ -18,7 +18,8 @@ interface Summary {
 export function summary(values: readonly number[]): Summary | undefined {
   const sorted = values.toSorted((a, b) => a - b)
   const [low, high] = intervalOfMedian(sorted, 0.1)
-  const [below, above] = [sorted[(sorted.length - 1) >> 1], sorted[sorted.length >> 1]]
+  const below = sorted[(sorted.length - 1) >> 1]
+  const above = sorted[sorted.length >> 1]
   if (low === undefined || high === undefined || below === undefined || above === undefined) return undefined
   return { median: (below + above) / 2, low, high }
 }
@@ -27,7 +28,8 @@ export function summary(values: readonly number[]): Summary | undefined {
 export function intervalOfMedian(values: readonly number[], error: number): (number | undefined)[] {
   const sorted = values.toSorted((a, b) => a - b)
   const count = sorted.length
-  let [cut, odds] = [0, 0.5 ** count]
+  let cut = 0
+  let odds = 0.5 ** count
   for (let tail = odds; tail <= error / 2; tail += odds) odds *= (count - cut) / ++cut
   return [sorted[Math.max(cut - 1, 0)], sorted[count - Math.max(cut, 1)]]
 }

@@ -45,7 +45,8 @@ export type OvershootFixture = Awaited<ReturnType<typeof overshootFixture>>
 export async function overshootFixture(t: TestFolder, wanted: readonly EngineMode[]) {
   const cluster = await testCluster(t)
   const { call } = cluster
-  const [source, sink] = [await openSource(t), await openSink(t)]
+  const source = await openSource(t)
+  const sink = await openSink(t)
   const hello = await clientHello({ servername: name })
   const edges = new Map<EngineMode, RunningAgent>()
   for (const mode of wanted) {

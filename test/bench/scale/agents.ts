@@ -23,7 +23,8 @@ export async function returns(bench: Bench): Promise<void> {
   const { server, seeded, note } = bench
   const { agents, generation } = seeded
   await order(bench, { do: 'agents', agents, generation })
-  const [before, heldMiB] = [cpuMsOf(server.pid), residentMiB(server.pid)]
+  const before = cpuMsOf(server.pid)
+  const heldMiB = residentMiB(server.pid)
   let joined: Joined = { ms: 0, refused: 0, cpuMs: 0 }
   const waits = await callsMeanwhile(bench, server, async () => {
     joined = await join(bench)

@@ -66,7 +66,8 @@ async function join({ port, fingerprint }: { readonly port: number; readonly fin
         await setTimeout(Math.random() * Math.min(maxDelayMs, firstDelayMs * 2 ** failures))
       }
   }
-  const [began, before] = [performance.now(), process.cpuUsage()]
+  const began = performance.now()
+  const before = process.cpuUsage()
   connected = await Promise.all(fleet.map(one))
   const { user, system } = process.cpuUsage(before)
   return { ms: performance.now() - began, refused, cpuMs: (user + system) / 1000 } satisfies Joined
@@ -90,7 +91,8 @@ async function report({ rounds, everyMs }: { readonly rounds: number; readonly e
 }
 
 async function reportOf(at: number): Promise<number> {
-  const [agent, edge] = [connected[at], fleet[at]]
+  const agent = connected[at]
+  const edge = fleet[at]
   if (!agent || !edge) throw new RangeError(`there is no agent ${at}`)
   const began = performance.now()
   const minute = String(Math.floor(Date.now() / 60_000) * 60)

@@ -53,7 +53,8 @@ function sizeAt(factor: number): Size {
 async function at(factor: number): Promise<void> {
   const size = sizeAt(factor)
   console.error(`-- ${factor}x: ${JSON.stringify(size)}`)
-  const [fleet, callers] = [startHelper('fleet.ts'), startHelper('callers.ts')]
+  const fleet = startHelper('fleet.ts')
+  const callers = startHelper('callers.ts')
   let seeded: Seeded | null = null
   try {
     await withSeededServer(

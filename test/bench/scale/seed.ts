@@ -34,7 +34,8 @@ const streamsOfUser = 16 // the bound of the server
 /** Fills a store: a superadmin, an owner of a tenth of the rules, users, clients, their rules and bytes. */
 export function seed(db: Database, { users, clients, rules, watchers }: Size): Seeded {
   const insert = insertsInto(db)
-  const [admin, owner] = [newSecret(), newSecret()]
+  const admin = newSecret()
+  const owner = newSecret()
   insert.user('admin', 'superadmin', admin)
   insert.user('owner', 'user', owner)
   const tokens = Array.from({ length: users }, () => newSecret())
@@ -49,7 +50,8 @@ export function seed(db: Database, { users, clients, rules, watchers }: Size): S
     const agent = agents[at % clients]
     if (!agent) throw new RangeError('there are no clients')
     const revision = 1 + Math.floor(at / clients)
-    const [watcher, token] = [Math.floor(at / streamsOfUser), tokens[Math.floor(at / streamsOfUser)]]
+    const watcher = Math.floor(at / streamsOfUser)
+    const token = tokens[Math.floor(at / streamsOfUser)]
     const isWatched = at < watchers && token !== undefined
     const rule = { id: newId(), revision, port: 999 + revision }
     insert.rule(agent.clientId, rule, isWatched ? `user${watcher}` : at % 10 === 0 ? 'owner' : 'admin')

@@ -12,7 +12,8 @@ export async function streams({ server: { origin, pid }, seeded, note }: Bench):
   try {
     const idleMs = cpuMsOf(pid)
     await setTimeout(spanMs)
-    const [beforeMs, baseMs] = [cpuMsOf(pid), cpuMsOf(pid) - idleMs]
+    const beforeMs = cpuMsOf(pid)
+    const baseMs = cpuMsOf(pid) - idleMs
     await order({ do: 'open', origin, streams: seeded.watched })
     note(
       'opening a stream of events',
@@ -21,7 +22,8 @@ export async function streams({ server: { origin, pid }, seeded, note }: Bench):
       (cpuMsOf(pid) - beforeMs) / seeded.watched.length
     )
     await order({ do: 'count' })
-    const [before, began] = [cpuMsOf(pid), performance.now()]
+    const before = cpuMsOf(pid)
+    const began = performance.now()
     await setTimeout(spanMs)
     const cores = (cpuMsOf(pid) - before - baseMs) / (performance.now() - began)
     const { events } = await order({ do: 'count' })

@@ -49,7 +49,8 @@ function checkRule(
     ['bytesOut', 'target', 'caller']
   ] as const) {
     const counted = sum(ports, key)
-    const [received, sent] = [sumOf(({ received }) => received[to]), sumOf(({ sent }) => sent[from])]
+    const received = sumOf(({ received }) => received[to])
+    const sent = sumOf(({ sent }) => sent[from])
     const limit = sumOf(({ end, received, sent }) => (end === 'whole' ? received[to] : sent[from]))
     if (counted < received || counted > limit)
       failures.push(`rule ${ruleId}: ${key} ${counted}, received ${received}, sent ${sent}`)

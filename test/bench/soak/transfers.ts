@@ -141,7 +141,8 @@ async function openTarget({ transfers, targets, sockets, payload }: TrafficState
 
 /** Calls `fail` with each violation. */
 export async function openTraffic(fail: (what: string) => void): Promise<Traffic> {
-  const [sockets, payload] = [trackSockets(), openPayload(fail)]
+  const sockets = trackSockets()
+  const payload = openPayload(fail)
   const transfers = new Map<number, Transfer>()
   const targets = new Map<Transfer, Socket>()
   const server = await openTarget({ transfers, targets, sockets, payload })

@@ -163,7 +163,8 @@ export const firstRead: Record<string, EngineCase> = {
   async 'a caller that sends its header and no ClientHello is no TLS name in time'(t, openEngine) {
     const { engine, counters } = engineFixture(t, openEngine)
     const rule = await openProxied(t, engine, { name: 'one.test' })
-    const [late, ended] = [await openCaller(t, rule.from), await openCaller(t, rule.from)]
+    const late = await openCaller(t, rule.from)
+    const ended = await openCaller(t, rule.from)
     late.write(binaryHeader())
     ended.end(binaryHeader())
 
@@ -242,7 +243,7 @@ export const firstRead: Record<string, EngineCase> = {
     t.match(counters(), { rejected: { denied: 1 } })
     for (let host = 1; host <= 30; host++) await call(host)
 
-    const [total] = [counters().targets.map(({ connectionsTotal }) => connectionsTotal)]
+    const total = counters().targets.map(({ connectionsTotal }) => connectionsTotal)
     t.equal(total.filter(count => count > 0).length, 3, 'spread, though the sender is one')
     const ended = () => events.flatMap(event => (event.kind === 'connections-ended' ? event.ended : []))
     await until(() => ended().length === 31)
@@ -256,7 +257,8 @@ export const firstRead: Record<string, EngineCase> = {
   async 'a new source filter resets by the address of the header'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     const rule = await openProxied(t, engine)
-    const [four, six] = [await openCaller(t, rule.from), await openCaller(t, rule.from)]
+    const four = await openCaller(t, rule.from)
+    const six = await openCaller(t, rule.from)
     four.write(binaryHeader())
     six.write(binaryHeader({ kind: 0x21, block: ipv6 }))
     await Promise.all([once(four, 'data'), once(six, 'data')])

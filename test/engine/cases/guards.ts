@@ -18,7 +18,11 @@ const denying = (set: string, live: 'reset' | 'keep') =>
   ({ allow: null, deny: [set], live, refusal: 'source_banned' }) as const
 
 const limit = (changes: Partial<SourceLimit>): SourceLimit => ({
-  ...{ name: 'a', of: 'open', max: 1, perMs: 60_000, refusal: 'source_limit' },
+  name: 'a',
+  of: 'open',
+  max: 1,
+  perMs: 60_000,
+  refusal: 'source_limit',
   ...changes
 })
 

@@ -15,8 +15,13 @@ import { limited, rate, unlimited } from '../meter-fixture.ts'
 import { openUdpCaller, openUdpRule, openUdpTarget } from './udp-fixture.ts'
 
 const all: ConnectionQuery = {
-  ...{ ids: null, rules: null, source: null, target: null },
-  ...{ sort: 'bytes', after: null, limit: 100 }
+  ids: null,
+  rules: null,
+  source: null,
+  target: null,
+  sort: 'bytes',
+  after: null,
+  limit: 100
 }
 
 /** Opens callers of a rule; each sends one byte more than the previous one. */
@@ -52,7 +57,10 @@ export const looking: Record<string, EngineCase> = {
       source: { address: '127.0.0.1', port: callers[0]?.localPort },
       listen: { address: '127.0.0.1', port: rule.from },
       target: { address: '127.0.0.1', port: target, index: 0 },
-      ...{ bytesIn: 1, bytesOut: 1, key: 2, heldBy: null }
+      bytesIn: 1,
+      bytesOut: 1,
+      key: 2,
+      heldBy: null
     })
     t.ok(row && row.ageMs >= 0 && row.idleMs >= 0 && row.idleMs <= row.ageMs)
     for (const leg of [row?.caller, row?.targetLeg])
@@ -154,7 +162,11 @@ export const udpLooking: Record<string, EngineCase> = {
           source: { address: '127.0.0.1', port: caller.port },
           listen: { address: '127.0.0.1', port: rule.from },
           target: { address: '127.0.0.1', port: target.port, index: 0 },
-          ...{ bytesIn: 5, bytesOut: 2, heldBy: null, caller: null, targetLeg: null }
+          bytesIn: 5,
+          bytesOut: 2,
+          heldBy: null,
+          caller: null,
+          targetLeg: null
         }
       ]
     })

@@ -49,7 +49,8 @@ export const replacing: Record<string, EngineCase> = {
     t,
     openEngine
   ) {
-    const [old, next] = [await openTarget(t, greeter('old')), await openTarget(t, greeter('new'))]
+    const old = await openTarget(t, greeter('old'))
+    const next = await openTarget(t, greeter('new'))
     const { engine, finalCounters } = engineFixture(t, openEngine)
     const before = await ruleTo([old])
     await engine.open(before)
@@ -69,7 +70,8 @@ export const replacing: Record<string, EngineCase> = {
   },
 
   async 'a chain of changes under a storm of callers refuses none and closes none'(t, openEngine) {
-    const [one, two] = [await openTarget(t, echo), await openTarget(t, echo)]
+    const one = await openTarget(t, echo)
+    const two = await openTarget(t, echo)
     const { engine } = engineFixture(t, openEngine)
     let rule = await ruleTo([one])
     await engine.open(rule)
@@ -105,7 +107,8 @@ export const replacing: Record<string, EngineCase> = {
 
   async 'a range that grows and moves keeps the ports that both have'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
-    const [target, from] = [await freePort(4), await freePort(4)]
+    const target = await freePort(4)
+    const from = await freePort(4)
     const ports = (offset: number) => ({ host: '127.0.0.1', port: target + offset })
     for (const offset of [0, 1, 2, 3]) await openTarget(t, echo, { port: target + offset })
     const before = await ruleTo([ports(0)], { from, to: from + 1 })
@@ -196,7 +199,8 @@ export const replacing: Record<string, EngineCase> = {
   },
 
   async 'connections to reset targets end; the others continue'(t, openEngine) {
-    const [gone, kept] = [await openTarget(t, greeter('gone')), await openTarget(t, greeter('kept'))]
+    const gone = await openTarget(t, greeter('gone'))
+    const kept = await openTarget(t, greeter('kept'))
     const { engine } = engineFixture(t, openEngine)
     const both = { by: 'round_robin', tiers: [0, 0], weights: [1, 1] } as const
     const rule = await ruleTo([gone, kept], { balance: both })
@@ -220,7 +224,8 @@ export const replacing: Record<string, EngineCase> = {
     const { engine } = engineFixture(t, openEngine)
     const { from, both, targets } = await twoPorts(t)
     await engine.open(both)
-    const [kept, gone] = [await openCaller(t, from), await openCaller(t, from + 1)]
+    const kept = await openCaller(t, from)
+    const gone = await openCaller(t, from + 1)
     t.same([await firstChunk(kept), await firstChunk(gone)], ['x', 'y'])
     const one = await ruleTo(targets, { from })
     await engine.open(one, both.id)

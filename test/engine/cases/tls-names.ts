@@ -311,7 +311,9 @@ export const tlsNames: Record<string, EngineCase> = {
     const from = await freePort()
     const labels = { exact: 'first.example.org', wild: 'any.example.org', rest: 'elsewhere.test' }
     const target = async (label: string) => openTarget(t, socket => void socket.write(`${label}:`))
-    const [exact, wild, rest] = [await target('exact'), await target('wild'), await target('rest')]
+    const exact = await target('exact')
+    const wild = await target('wild')
+    const rest = await target('rest')
     const names = ['first', ...Array.from({ length: 300 }, (_, i) => `name-${i}`)]
     const rules = await Promise.all([
       ...names.map(name => ruleTo([exact], { from, name: `${name}.example.org` })),

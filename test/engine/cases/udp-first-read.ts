@@ -116,7 +116,8 @@ export const udpFirstRead: Record<string, EngineCase> = {
   },
 
   async 'each port of a range reads the headers of its flows'(t, openEngine) {
-    const [port, from] = [await freePort(2), await freePort(2)]
+    const port = await freePort(2)
+    const from = await freePort(2)
     const next = await openUdpTarget(t, bytes => `next ${bytes}`, { port: port + 1 })
     const { engine } = engineFixture(t, openEngine)
     const rule = await openUdpRule(engine, [port], { from, to: from + 1, firstRead: proxied })

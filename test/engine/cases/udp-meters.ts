@@ -125,7 +125,8 @@ export const udpMeters: Record<string, EngineCase> = {
   async 'each meter can drop a datagram, and a drop takes nothing from the others'(t, openEngine) {
     const target = await openUdpTarget(t)
     const { engine, counters } = engineFixture(t, openEngine)
-    const [outer, inner] = [++lastMeter, ++lastMeter]
+    const outer = ++lastMeter
+    const inner = ++lastMeter
     const limitedTo = (burst: number, bytes: string) =>
       limited({ bytesIn: { perSec: 0.001, burst }, refusals: { ...unlimited.refusals, bytes } })
     engine.setMeter(outer, limitedTo(1_000, 'outer'))

@@ -19,7 +19,8 @@ async function replacedWhileLive(t: Test, openEngine: OpenEngine) {
 
 export const udpReplacing: Record<string, EngineCase> = {
   async 'flows keep their target over many changes, and new ones go to the new target'(t, openEngine) {
-    const [old, next] = [await openUdpTarget(t, () => 'old'), await openUdpTarget(t, () => 'new')]
+    const old = await openUdpTarget(t, () => 'old')
+    const next = await openUdpTarget(t, () => 'new')
     const { engine, finalCounters } = engineFixture(t, openEngine)
     const first = await openUdpRule(engine, [old.port], { flowCap: 3 })
     const live = await openUdpCaller(t, first.from)
@@ -96,14 +97,16 @@ export const udpReplacing: Record<string, EngineCase> = {
   },
 
   async 'a range that moves keeps the flows of the ports that both have'(t, openEngine) {
-    const [first, from] = [await freePort(2), await freePort(3)]
+    const first = await freePort(2)
+    const from = await freePort(3)
     const target = await openUdpTarget(t, undefined, { port: first })
     await openUdpTarget(t, undefined, { port: first + 1 })
     const { engine } = engineFixture(t, openEngine)
     const ports = { protocol: 'udp', idleMs: 60_000 } as const
     const before = await ruleTo([target.port], { ...ports, from, to: from + 1 })
     await engine.open(before)
-    const [left, kept] = [await openUdpCaller(t, from), await openUdpCaller(t, from + 1)]
+    const left = await openUdpCaller(t, from)
+    const kept = await openUdpCaller(t, from + 1)
     await left.exchange('a')
     await kept.exchange('b')
 

@@ -189,7 +189,8 @@ export const udpTargets: Record<string, EngineCase> = {
   },
 
   async 'when all targets have failed, one that recovers is found behind one that does not'(t, openEngine) {
-    const [first, second] = [await freePort(), await freePort()]
+    const first = await freePort()
+    const second = await freePort()
     const { engine, counters } = engineFixture(t, openEngine)
     const rule = await openUdpRule(engine, [first, second])
     const caller = await openUdpCaller(t, rule.from)

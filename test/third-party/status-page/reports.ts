@@ -4,7 +4,9 @@ export const tooManyReports = defineCode('too_many_reports', 429, 6)
 
 export type Reports = ReturnType<typeof openReports>
 
-const [maxReports, hourMs] = [1000, 3_600_000]
+const maxReports = 1000
+
+const hourMs = 3_600_000
 
 /** Reports of the last hour. */
 export function openReports({ clock }: Pick<Kernel, 'clock'>) {

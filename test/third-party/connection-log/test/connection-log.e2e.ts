@@ -60,7 +60,8 @@ t.test('each ended connection of the rule ships one line, and other rules ship n
     const { rule_id: id } = await cluster.call<{ rule_id: string }>('POST', '/v1/rules', body)
     return { id, port }
   }
-  const [logged, silent] = [await push(true), await push(false)]
+  const logged = await push(true)
+  const silent = await push(false)
 
   t.match(await get(`http://127.0.0.1:${silent.port}`), /^hello from/)
   for (const count of [1, 2]) {

@@ -46,7 +46,10 @@ for (const engine of ['native', 'portable'])
     ]
     const push = (least_connections: number[]) =>
       cluster.call<{ rule_id: string }>('POST', '/v1/rules', {
-        ...{ client: 'edge', listen_port: port, targets, least_connections }
+        client: 'edge',
+        listen_port: port,
+        targets,
+        least_connections
       })
     const callers = new Map<Socket, string>()
     const call = async (): Promise<void> => {

@@ -1,4 +1,4 @@
-// Manual pages and shell completion, made from the index of commands.
+// Manual pages and shell completion, generated from the index of commands.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -7,8 +7,8 @@ import { root, run } from './run.ts'
 
 export type ZshFolder = 'vendor-completions' | 'site-functions'
 
-/** Writes `man/man1` and completion for bash, zsh and fish below a folder, as they lie in /usr/share. */
-export function writeShared(share: string, zshFolder: ZshFolder): void {
+/** Writes `man/man1` and completion for bash, zsh and fish below a folder with the layout of /usr/share. */
+export function writeSharedFiles(share: string, zshFolder: ZshFolder): void {
   const manual = join(share, 'man', 'man1')
   writeManual(manual)
   for (const page of readdirSync(manual).map(file => join(manual, file))) {
@@ -26,6 +26,6 @@ export function writeShared(share: string, zshFolder: ZshFolder): void {
   write('fish/vendor_completions.d', 'sluice.fish', script('fish'))
 }
 
-/** zsh loads this file at the first completion, and takes it as the function. */
+/** zsh loads this file at the first completion and uses it as the function. */
 const zsh = (script: string): string =>
   `#compdef sluice\n${script}\n_bash_complete -o bashdefault -o default -F _sluice\n`
