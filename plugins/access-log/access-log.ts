@@ -1,4 +1,4 @@
-// What the agent half is made of.
+// The parts of the agent plugin.
 import type { Metric } from '../../kernel/metrics.ts'
 import type { Writer } from './writer.ts'
 

@@ -35,7 +35,7 @@ export default {
     writers.set(call, writer)
     const reopen = (): void => writer.reopen()
     process.on('SIGHUP', reopen)
-    reopen() // what is wrong is told now, and not at the first line
+    reopen() // reports a bad destination now instead of at the first line
     defer(async () => {
       process.off('SIGHUP', reopen)
       writers.delete(call)

@@ -24,7 +24,7 @@ export const config = Type.Object({
     minimum: 1,
     maximum: 100_000,
     default: 1000,
-    description: 'Lines beyond it are dropped, and counted in a line.'
+    description: 'Lines beyond it are dropped; a later line has their count.'
   }),
   max_file_bytes: Type.Integer({
     minimum: 65_536,

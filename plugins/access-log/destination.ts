@@ -1,22 +1,22 @@
-// Where lines go. Nothing here waits on the thread of the agent: a slow disk or reader makes a write late, and no more.
+// Destinations of lines. All writes are asynchronous: a slow disk or reader delays only the log.
 import { once } from 'node:events'
 import { write as writeTo } from 'node:fs'
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
 import { promisify } from 'node:util'
 
-/** One write at a time. Rejects with an Error that says what is wrong; a later `prepare` tries anew. */
+/** Allows one write at a time. Rejects with an Error that says what is wrong; a later `prepare` retries. */
 export interface Destination {
-  /** Resolves when a write may follow. */
+  /** Resolves when the destination is ready for a write. */
   prepare(): Promise<void>
-  /** Writes whole lines. After a rejection the reader has got some of them, or none. */
+  /** Writes whole lines. After a rejection the reader may have some of them. */
   write(lines: readonly string[]): Promise<void>
-  /** The next `prepare` opens it anew. */
+  /** Makes the next `prepare` open the destination again. */
   reopen(): void
   close(): Promise<void>
 }
 
-/** `to`: see the configuration. */
+/** `to` is the configuration key. */
 export function openDestination(to: string, maxFileBytes: number): Destination {
   if (to.startsWith('file:')) return openFile(to.slice('file:'.length), maxFileBytes)
   if (to.startsWith('unix:')) return openSocket(to.slice('unix:'.length))
@@ -25,7 +25,7 @@ export function openDestination(to: string, maxFileBytes: number): Destination {
 
 const fileMode = 0o640
 
-/** Appends to the file. One that was renamed, deleted or truncated since is noticed, with or without a signal. */
+/** Appends to the file. `prepare` notices a renamed, deleted or truncated file, even without a signal. */
 function openFile(path: string, maxBytes: number): Destination {
   let handle: FileHandle | null = null
   let bytes = 0
@@ -53,7 +53,7 @@ function openFile(path: string, maxBytes: number): Destination {
       try {
         await handle?.appendFile(lines.join(''))
       } catch (error) {
-        await handle?.truncate(bytes).catch(() => {}) // half a line would spoil the next one; a full disk may refuse this, too
+        await handle?.truncate(bytes).catch(() => {}) // half a line would corrupt the next one; a full disk may refuse this too
         throw error
       }
     },
@@ -72,9 +72,9 @@ function openSocket(path: string): Destination {
       if (socket?.destroyed) socket = null
       if (socket) return
       const connecting = connect(path)
-      connecting.on('error', () => {}) // whoever waits for it hears of it
+      connecting.on('error', () => {}) // `once` below rejects with it
       await once(connecting, 'connect')
-      connecting.resume() // it has nothing to say
+      connecting.resume() // discards input
       connecting.unref()
       socket = connecting
     },
@@ -82,7 +82,7 @@ function openSocket(path: string): Destination {
       const writing = socket
       if (!writing) throw new Error(`${path} is closed`)
       await new Promise<void>((resolve, reject) => {
-        const onClose = (): void => reject(new Error(`the reader of ${path} has closed it`))
+        const onClose = (): void => reject(new Error(`the reader closed ${path}`))
         writing.once('close', onClose)
         writing.write(lines.join(''), error => {
           writing.off('close', onClose)
@@ -101,7 +101,7 @@ function openSocket(path: string): Destination {
 const writeSome = promisify(writeTo)
 const standardOutput = 1
 
-/** Line by line: a pipe takes up to 4,096 bytes whole, whoever else writes to it. */
+/** Writes line by line, because a pipe takes up to 4,096 bytes atomically. */
 function openStandardOutput(): Destination {
   return {
     prepare: async () => {},

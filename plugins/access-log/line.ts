@@ -1,4 +1,4 @@
-// The form of a line. Its beginning is fixed, and what a caller chooses is at its end: config/fail2ban reads it.
+// Formats lines. Values that a caller chooses come last, because config/fail2ban parses the beginning.
 import { isIPv6 } from 'node:net'
 import type { EndedConnection, SocketAddress } from '../../agent/engine/ended-connection.ts'
 import type { RuleSpec } from '../../agent/plugin.ts'
@@ -25,7 +25,7 @@ export function formatLine(ended: EndedConnection, rule: RuleSpec | undefined, c
   })
 }
 
-/** Says how many lines are missing before it. */
+/** Returns a line with the number of lines dropped before it. */
 export const formatDropped = (nowMs: number, lines: number): string =>
   toLine({ time: timestamp(nowMs), event: 'dropped', lines })
 

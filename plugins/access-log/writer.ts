@@ -1,4 +1,4 @@
-// Lines on their way to the destination. They wait in memory, up to a bound; what does not fit is dropped and counted.
+// Buffers lines for the destination in bounded memory. Drops and counts lines that do not fit.
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../../kernel/base/clock.ts'
 import { reasonOf } from '../../kernel/base/errors.ts'
@@ -8,7 +8,7 @@ import { formatDropped } from './line.ts'
 
 export const maxWaiting = 16_384 // lines, of some 500 bytes
 const batch = 256
-const secondMs = 1000 // between attempts, and between lines that say what was dropped
+const secondMs = 1000 // between attempts, and between `dropped` lines
 const lastWriteMs = 1000
 
 interface Options {
@@ -20,15 +20,15 @@ interface Options {
 }
 
 export class Writer {
-  /** Lines. 'limited': beyond `maxPerSec`; 'failed': the destination did not take them; 'overrun': by the engine. */
+  /** Lines. 'limited': over `maxPerSec`; 'failed': refused by the destination; 'overrun': lost by the engine. */
   readonly counts = { written: 0, limited: 0, failed: 0, overrun: 0 }
   readonly #options: Options
   readonly #waiting: string[] = []
-  #unreported = 0 // dropped since the last line that says so
+  #unreported = 0 // dropped since the last `dropped` line
   #reportedAt = Number.NEGATIVE_INFINITY
   #second = { beganAt: Number.NEGATIVE_INFINITY, lines: 0 }
   #isReopening = false
-  #lostBefore: number | null = null // while the destination fails: what was lost before
+  #lostBefore: number | null = null // while the destination fails: the earlier count of `failed`
   #running: Promise<void> | null = null
   #wake = () => {}
   #state: 'open' | 'flushing' | 'closed' = 'open'
@@ -51,7 +51,7 @@ export class Writer {
     this.#run()
   }
 
-  /** Opens the destination anew, after a rotation. */
+  /** Reopens the destination after a rotation. */
   reopen(): void {
     this.#options.destination.reopen()
     this.#isReopening = true
@@ -59,7 +59,7 @@ export class Writer {
     this.#run()
   }
 
-  /** Resolves when nothing waits; not while the destination fails. */
+  /** Resolves when all lines are written, which may never happen while the destination fails. */
   async flush(): Promise<void> {
     if (this.#state === 'open') this.#state = 'flushing'
     this.#wake()
@@ -125,7 +125,7 @@ export class Writer {
     if (dropped > 0) this.#reportedAt = clock.monotonic()
   }
 
-  /** Waits for a second, or until there is a reason to try at once. */
+  /** Waits for a second, or until `#wake` is called. */
   #pause(): Promise<void> {
     return new Promise(resolve => {
       const release = this.#options.clock.after(secondMs, resolve)
@@ -140,7 +140,7 @@ export class Writer {
     if (this.#lostBefore !== null) return
     const { log, to } = this.#options
     this.#lostBefore = this.counts.failed
-    log.warn('access_log.failed', `lines are lost until ${to} takes them again: ${reason}`, { to, reason })
+    log.warn('access_log.failed', `lines are lost until ${to} accepts them again: ${reason}`, { to, reason })
   }
 
   #recovered(): void {
@@ -148,6 +148,6 @@ export class Writer {
     const { log, to } = this.#options
     const lost = this.counts.failed - this.#lostBefore
     this.#lostBefore = null
-    log.info('access_log.recovered', `${to} takes lines again; ${lost} are lost`, { to, lost })
+    log.info('access_log.recovered', `${to} accepts lines again; ${lost} were lost`, { to, lost })
   }
 }

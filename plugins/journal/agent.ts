@@ -16,12 +16,12 @@ type ObservedChange = Omit<ReportedEntry, 'id' | 'at_ms'>
 
 const emptyEntry = { rule_id: '', from: '', to: '', cause: '', target: '' }
 
-/** What the plugin keeps for one agent, by its call: a process may hold several agents. */
+/** The state of one agent, keyed by its call because a process may run several agents. */
 interface State {
   readonly queue: AgentQueue
-  /** Failed targets, 'host:port', by rule: only those that an event has named, and that the rule has. */
+  /** Failed targets ('host:port') by rule id. Has only targets of the rule that an event has named. */
   readonly failed: Map<string, ReadonlySet<string>>
-  /** As `failed`: those that are ejected, failed or not. */
+  /** Ejected targets by rule id, failed or not. */
   readonly ejected: Map<string, ReadonlySet<string>>
   report: () => void
 }
@@ -72,12 +72,12 @@ export default {
   async start({ call, defer }) {
     queueEntry(call, { ...emptyEntry, kind: 'edge', from: 'stopped', to: 'started', cause: 'agent_started' })
     let closed: ReadonlyMap<string, string> | null = null // null: the saved rules may not be open yet
-    const look = (): void => {
+    const checkClosed = (): void => {
       const now = call.rules.closed()
       if (closed !== null) recordClosedRules(closed, now, call)
       closed = now
     }
-    defer(call.clock.every(closedEveryMs, look))
+    defer(call.clock.every(closedEveryMs, checkClosed))
   }
 } satisfies AgentPlugin
 
@@ -93,13 +93,14 @@ function recordHealth(rule: RuleSpec, { target, from, to, reason }: HealthChange
   recordTargetChange(rule, { target, from, to, reason, out: failed, isOut: to === 'failed' }, call)
 }
 
-/** A target that returns may be failed all the same, until it has connected. */
+/** A target that returns from ejection stays failed until a connection succeeds. */
 function recordEjection({ rule, target, kind, reason }: TargetEvent, call: AgentCall): void {
   const { failed, ejected } = agentState(call)
   const name = rule.targets.map(targetName)[target]
   const state = name !== undefined && failed.get(rule.id)?.has(name) ? 'failed' : 'healthy'
   const isOut = kind === 'target-ejected'
-  const [from, to] = isOut ? [state, 'ejected'] : ['ejected', state]
+  const from = isOut ? state : 'ejected'
+  const to = isOut ? 'ejected' : state
   recordTargetChange(rule, { target, from, to, reason, out: ejected, isOut }, call)
 }
 
@@ -108,7 +109,7 @@ interface Change extends HealthChange {
   readonly isOut: boolean
 }
 
-/** Notes the change, and a failover where the first target in failover order that is not out is another one now. */
+/** Queues an entry for the change, and one for a failover if the first available target is now a different one. */
 function recordTargetChange(
   rule: RuleSpec,
   { target, from, to, reason, out, isOut }: Change,
@@ -135,23 +136,24 @@ function recordTargetChange(
 const targetName = ({ host, port }: RuleSpec['targets'][number]): string =>
   `${host.includes(':') ? `[${host}]` : host}:${port}`
 
-/** Notes the rules that a field has closed or opened. The server itself knows of pauses. */
+/** Queues an entry for each rule that a field has closed or opened. The server records pauses. */
 function recordClosedRules(
   before: ReadonlyMap<string, string>,
   now: ReadonlyMap<string, string>,
   call: AgentCall
 ): void {
   for (const rule_id of new Set([...before.keys(), ...now.keys()])) {
-    const [was, is] = [before.get(rule_id), now.get(rule_id)]
+    const was = before.get(rule_id)
+    const is = now.get(rule_id)
     const cause = is ?? was ?? ''
     if (was === is || cause === 'paused' || !call.rules.isOpen(rule_id)) continue
-    const [from, to] =
-      is === undefined ? ['closed', 'open'] : [was === undefined ? 'open' : 'closed', 'closed']
+    const from = is !== undefined && was === undefined ? 'open' : 'closed'
+    const to = is === undefined ? 'open' : 'closed'
     queueEntry(call, { ...emptyEntry, rule_id, kind: 'state', from, to, cause: cause.slice(0, 64) })
   }
 }
 
-/** Returns the function that sends what the queue has, until it is empty. What the server has stored leaves the queue. */
+/** Returns the function that sends queued entries until the queue is empty. Stored entries leave the queue. */
 function openReporter(stream: ControlStream, call: AgentCall): () => void {
   const { queue } = agentState(call)
   let isRunning = false
@@ -159,7 +161,7 @@ function openReporter(stream: ControlStream, call: AgentCall): () => void {
 
   async function send(): Promise<void> {
     for (let items = queue.first(maxEntries); items.length > 0; items = queue.first(maxEntries)) {
-      const entries = items.map(({ item }) => JSON.parse(item) as ReportedEntry) // as `note` has made it
+      const entries = items.map(({ item }) => JSON.parse(item) as ReportedEntry) // from `queueEntry`
       await stream.request(Report, { entries })
       queue.removeUntil(items.at(-1)?.seq ?? 0)
     }
@@ -175,7 +177,7 @@ function openReporter(stream: ControlStream, call: AgentCall): () => void {
       if (stream.signal.aborted) return
       call.log.warn(
         'journal.report_failed',
-        `the journal was not reported, retrying in a minute: ${String(error)}`
+        `entries were not reported, retrying in a minute: ${String(error)}`
       )
     } finally {
       isRunning = false

@@ -25,7 +25,7 @@ const columns: readonly Column<EntryRow>[] = [
 
 const journal = defineCommand({
   name: 'rule journal',
-  summary: 'Show what has happened to a rule, and why, the newest first.',
+  summary: 'Show what happened to a rule and why, newest first.',
   examples: ['sluice rule journal 01KCD3F0P7Q4Y6Z8V1T5S9R2NB --kind failover --since 24h'],
   args: Type.Object({
     rule: RuleArg,
@@ -36,7 +36,9 @@ const journal = defineCommand({
     kind: Type.Optional(
       Type.String({ description: 'Only this kind: state, failover, target, limit, quota, edge, change.' })
     ),
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: 'How many; default 100.' }))
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 1000, description: 'Number of entries; default 100.' })
+    )
   }),
   positional: ['rule'],
   async run({ api, args: { rule, since, until, kind, limit = 100 }, print }) {

@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core'
 
-/** Something that happened to the rules of a subject: a rule's id, a client's id, or 'client owner'. */
+/** An event of a subject. The subject is a rule id, a client id, or 'CLIENT_ID OWNER'. */
 export const JournalEntry = defineEntity({
   name: 'JournalEntry',
   tableName: 'journal_entry',

@@ -1,4 +1,4 @@
-// The table of entries. Each subject has a bound, so that one rule that fails over without end pushes out nothing of others.
+// The table of entries. Each subject has a bound, so that one flapping rule does not evict the entries of others.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { JournalEntry } from '../rules/exports.ts'
 
@@ -22,13 +22,13 @@ export const toSubject = (about: JournalEntry['about']): string => {
 
 const maxChars = 1000 // of a value as JSON
 
-/** Returns the value as JSON; of a long one, as text, the beginning of its JSON. */
+/** Returns the value as JSON. A long value becomes a string with the beginning of its JSON. */
 export function boundedJson(value: unknown): string {
   const json = JSON.stringify(value) ?? 'null'
   return json.length <= maxChars ? json : JSON.stringify(`${json.slice(0, maxChars)}...`)
 }
 
-/** Returns the details as JSON; of long ones the beginning as `cut`. */
+/** Returns the details as JSON. Long details become `{"cut": ...}` with the beginning of their JSON. */
 export function boundedDetails(details: Readonly<Record<string, unknown>>): string {
   const json = boundedJson(details)
   return json.startsWith('{') ? json : `{"cut":${json}}`
@@ -36,13 +36,21 @@ export function boundedDetails(details: Readonly<Record<string, unknown>>): stri
 
 export const columns = 9
 
-/** Returns the subjects of the rows that were added: one with a known id is not. */
+/** Returns the subjects of the inserted rows. Skips entries with a stored id. */
 export async function insert(entries: readonly Entry[], em: EntityManager): Promise<string[]> {
   const rows = await em.execute<Pick<Entry, 'subject'>[]>(
     `insert into journal_entry (id, subject, ts, kind, from_value, to_value, cause, request_id, details)
      values ${entries.map(() => '(?, ?, ?, ?, ?, ?, ?, ?, ?)')} on conflict do nothing returning subject`,
     entries.flatMap(({ id, subject, ts, kind, from, to, cause, requestId, details }) => [
-      ...[id, subject, ts, kind, from, to, cause, requestId, details]
+      id,
+      subject,
+      ts,
+      kind,
+      from,
+      to,
+      cause,
+      requestId,
+      details
     ])
   )
   return rows.map(({ subject }) => subject)
@@ -64,7 +72,7 @@ export async function trim(subjects: readonly string[], max: number, em: EntityM
     )
 }
 
-/** Deletes entries before `ts`, at most `max`; returns how many. */
+/** Deletes at most `max` entries before `ts`; returns the number deleted. */
 export async function deleteBefore(ts: number, max: number, em: EntityManager): Promise<number> {
   const { affectedRows } = await em.execute<{ affectedRows: number }>(
     'delete from journal_entry where id in (select id from journal_entry where ts < ? order by ts limit ?)',
@@ -77,7 +85,7 @@ export async function deleteBefore(ts: number, max: number, em: EntityManager): 
 export const deleteSubjects = (subjects: readonly string[], em: EntityManager): Promise<unknown> =>
   em.execute(`delete from journal_entry where subject in (${subjects.map(() => '?')})`, [...subjects], 'run')
 
-/** Times are inclusive; `before` is the last entry of the page before. */
+/** Times are inclusive. `before` is the last entry of the previous page. */
 export interface Selection {
   readonly subjects: readonly string[]
   readonly since: number
@@ -86,7 +94,7 @@ export interface Selection {
   readonly before: Pick<Entry, 'ts' | 'id'> | null
 }
 
-/** Returns at most `take` entries, the newest first. */
+/** Returns at most `take` entries, newest first. */
 export function select(
   { subjects, since, until, kind, before }: Selection,
   take: number,

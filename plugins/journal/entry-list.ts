@@ -7,21 +7,20 @@ import type { Rules } from '../rules/exports.ts'
 import { type Entry, select } from './entries.ts'
 import type { EntryRow, Query } from './schema.ts'
 
-/**
- * Returns the function that lists the entries of a rule: its own, and those of its clients and its owner there. A rule on
- * several clients has a part on each.
- */
+/** Lists the entries of a rule and its members, and those of their clients and of the owner on these clients. */
+export type ListEntries = (ruleId: string, query: Query, principal: Principal) => Promise<PagedRows<EntryRow>>
+
 export const openEntryList =
-  ({ rules }: { readonly rules: Pick<Rules, 'read' | 'listMembers'> }) =>
-  async (ruleId: string, query: Query, principal: Principal): Promise<PagedRows<EntryRow>> => {
+  ({ rules }: { readonly rules: Pick<Rules, 'read' | 'listMembers'> }): ListEntries =>
+  async (ruleId, query, principal) => {
     const { owner, created_at } = await rules.read(ruleId, principal)
     const [since, until] = parseWindow(query)
     const from = Math.max(since, Date.parse(created_at))
     return {
       async page(after, take, em) {
-        const parts = await rules.listMembers(ruleId, em)
-        const ofParts = parts.flatMap(({ id, clientId }) => [id, clientId, `${clientId} ${owner}`])
-        const subjects = [...new Set([ruleId, ...ofParts])]
+        const members = await rules.listMembers(ruleId, em)
+        const related = members.flatMap(({ id, clientId }) => [id, clientId, `${clientId} ${owner}`])
+        const subjects = [...new Set([ruleId, ...related])]
         const [ts, id] = after.split(' ')
         const before = ts === undefined || id === undefined ? null : { ts: Number(ts), id }
         const found = await select({ subjects, since: from, until, kind: query.kind, before }, take, em)
@@ -35,7 +34,7 @@ function parseWindow({ since, until }: Query): [since: number, until: number] {
   const to = until === undefined ? Number.MAX_SAFE_INTEGER : (parseTime(until) ?? Number.MAX_SAFE_INTEGER)
   if (from <= to) return [from, to]
   const details = { field: '/since', reason: 'range' }
-  throw new Fault(invalidTimeRange, 'since must not lie after until', { details })
+  throw new Fault(invalidTimeRange, 'since must not be after until', { details })
 }
 
 const toRow = ({ ts, kind, from, to, cause, requestId, details }: Entry): EntryRow => ({

@@ -1,4 +1,4 @@
-// Adds entries, and trims what belongs to a subject that has too many.
+// Inserts entries in batches, and trims subjects with too many entries.
 import { setImmediate } from 'node:timers/promises'
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Kernel } from '../../kernel/plugin.ts'
@@ -16,9 +16,9 @@ interface Group {
 }
 
 const addedPerTrim = 50
-const maxCounted = 20_000 // subjects; beyond, all are counted anew: the oldest one is found by a scan
+const maxCounted = 20_000 // subjects; beyond it, all counts restart, because finding the oldest needs a scan
 
-/** What is added to a transaction without a wait between is inserted together: a change for all agents has as many. */
+/** Batches entries that one transaction adds in the same tick, because a change for all agents adds one entry each. */
 export function openEntryWriter({ config }: Pick<Kernel<typeof keys>, 'config'>) {
   const added = new CommittedMap<string, number>() // by subject, since it was trimmed
   let waiting: Group | null = null
@@ -47,7 +47,7 @@ export function openEntryWriter({ config }: Pick<Kernel<typeof keys>, 'config'>)
     })
   }
 
-  /** Returns whether the subject is to be trimmed. One that this process has not counted yet is. */
+  /** Returns whether the subject must be trimmed, which includes subjects that this process has not counted yet. */
   function count(subject: string, em: EntityManager): boolean {
     const count = (added.seenBy(em, subject) ?? addedPerTrim) + 1
     const isDue = count > addedPerTrim

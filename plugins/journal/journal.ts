@@ -1,4 +1,4 @@
-// Keeps what happens to rules, and shows it to those who see the rule.
+// Stores the events of rules, and lists them for principals that may read the rule.
 import { setImmediate } from 'node:timers/promises'
 import type { EntityManager } from '@mikro-orm/sql'
 import { earliest } from '../../kernel/base/clock.ts'
@@ -9,9 +9,9 @@ import type { Kernel } from '../../kernel/plugin.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import type { JournalEntry, Rules } from '../rules/exports.ts'
 import { boundedDetails, boundedJson, deleteBefore, deleteSubjects, toSubject } from './entries.ts'
-import { openEntryList } from './entry-list.ts'
+import { type ListEntries, openEntryList } from './entry-list.ts'
 import { openEntryWriter } from './entry-writer.ts'
-import { openReports } from './reports.ts'
+import { openReports, type StoreReport } from './reports.ts'
 import type { keys } from './settings.ts'
 import { JournalEnabled, welcomePart } from './wire.ts'
 
@@ -19,17 +19,28 @@ export interface Services extends Kernel<typeof keys> {
   readonly rules: Rules
 }
 
-export type Journal = ReturnType<typeof openJournal>
-type Take = (note: JournalEntry, em: EntityManager) => Promise<void>
+type AddEntry = (entry: JournalEntry, em: EntityManager) => Promise<void>
+
+export interface Journal {
+  /** Adds an entry in the transaction of its event. */
+  readonly addEntry: AddEntry
+  readonly connection: ConnectionHooks
+  /** Deletes entries beyond the retention, in short transactions. */
+  prune(): Promise<void>
+  readonly report: StoreReport
+  readonly list: ListEntries
+  /** Call it in the transaction that deletes the rule. */
+  forgetRule(rule: { readonly id: string }, em: EntityManager): Promise<unknown>
+}
 
 const dayMs = 24 * 3_600_000
 const rowsPerChange = 1000
 
-export function openJournal(deps: Services) {
+export function openJournal(deps: Services): Journal {
   const { store, clock, log, config } = deps
   const add = openEntryWriter(deps)
 
-  const take: Take = ({ about, kind, from, to, cause, details = {}, at }, em) => {
+  const addEntry: AddEntry = ({ about, kind, from, to, cause, details = {}, at }, em) => {
     const now = clock.now()
     const requestId = currentRequestId.getStore() ?? null
     const values = { from: boundedJson(from), to: boundedJson(to), details: boundedDetails(details) }
@@ -37,7 +48,6 @@ export function openJournal(deps: Services) {
     return add({ id: newId(now), subject: toSubject(about), ts, kind, ...values, cause, requestId }, em)
   }
 
-  /** Deletes what is too old. Each transaction is short. */
   async function prune(): Promise<void> {
     try {
       const before = earliest(clock) - config.journal_retention_days * dayMs
@@ -49,8 +59,8 @@ export function openJournal(deps: Services) {
   }
 
   return {
-    take,
-    connection: openEdgeHooks(deps, take),
+    addEntry,
+    connection: openEdgeHooks(deps, addEntry),
     prune,
     report: openReports(deps, add),
     list: openEntryList(deps),
@@ -58,14 +68,14 @@ export function openJournal(deps: Services) {
   }
 }
 
-/** Returns the hooks that note that an edge comes or goes. */
-function openEdgeHooks({ log, codec, control }: Services, take: Take): ConnectionHooks {
+/** Returns hooks that add an entry when a client connects or disconnects. */
+function openEdgeHooks({ log, codec, control }: Services, addEntry: AddEntry): ConnectionHooks {
   const edge = (
     { clientId, change }: Pick<Peer, 'clientId' | 'change'>,
-    note: Pick<JournalEntry, 'from' | 'to' | 'cause' | 'details'>
+    entry: Pick<JournalEntry, 'from' | 'to' | 'cause' | 'details'>
   ): void =>
-    void change(em => take({ about: { clientId }, kind: 'edge', ...note }, em)).catch(error => {
-      if (error instanceof Refused) return // it is at another server: that one notes it
+    void change(em => addEntry({ about: { clientId }, kind: 'edge', ...entry }, em)).catch(error => {
+      if (error instanceof Refused) return // the client is on a peer server, which adds the entry
       log.warn('journal.not_written', String(error), { client: clientId })
     })
 
@@ -73,12 +83,14 @@ function openEdgeHooks({ log, codec, control }: Services, take: Take): Connectio
     welcome: async () => ({ [welcomePart]: codec.encode(JournalEnabled, {}) }),
     joined: peer =>
       edge(peer, {
-        ...{ from: 'disconnected', to: 'connected', cause: null },
+        from: 'disconnected',
+        to: 'connected',
+        cause: null,
         details: { agent_version: peer.agentVersion }
       }),
     left(peer, reason) {
       const isReplaced = control.peers.find(peer.clientId) !== undefined
-      if (reason === 'shutting_down' || isReplaced) return // the server's, not the edge's
+      if (reason === 'shutting_down' || isReplaced) return // an event of the server, not of the edge host
       edge(peer, { from: 'connected', to: 'disconnected', cause: reason.slice(0, 64) })
     }
   }

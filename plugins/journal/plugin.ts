@@ -20,14 +20,14 @@ const hourMs = 3_600_000
 export default definePlugin<Deps>({
   name: 'journal',
   version: '1.0.0',
-  description: 'What has happened to rules, and why.',
+  description: 'Events of rules and their causes.',
   kernel: '^2.0.0',
   needs: { http: '^1.0.0', rules: '^1.0.0' },
   keys,
   store: { entities: [JournalEntry], migrations: [{ name: '0001-journal', class: Journal0001 }] },
   services: { journal: asFunction(openJournal).singleton() },
   fills: [
-    journalEntrySlot.fillWith(({ journal }: Deps) => journal.take),
+    journalEntrySlot.fillWith(({ journal }: Deps) => journal.addEntry),
     connectionSlot.fillWith(({ journal }: Deps) => journal.connection),
     removedSlot.fillWith(
       ({ journal }: Deps) =>

@@ -13,17 +13,19 @@ interface Services extends Pick<Kernel<typeof keys>, 'store' | 'clock' | 'log' |
   readonly rules: Pick<Rules, 'loadScopes'>
 }
 
-/** Returns the function that stores what an agent reports of its client's own rules. */
+/** Stores the reported entries of the client's own rules. */
+export type StoreReport = (
+  peer: Pick<Peer, 'clientId' | 'change'>,
+  entries: readonly ReportedEntry[]
+) => Promise<void>
+
 export function openReports(
   { clock, log, rules, config }: Services,
   add: (entry: Entry, em: EntityManager) => Promise<void>
-) {
+): StoreReport {
   const logRefused = openRefusedRows({ clock, log })
 
-  return async (
-    { clientId, change }: Pick<Peer, 'clientId' | 'change'>,
-    entries: readonly ReportedEntry[]
-  ): Promise<void> => {
+  return async ({ clientId, change }, entries) => {
     const refused: RefusedRow[] = []
     const now = latest(clock)
     const oldest = now - config.journal_retention_days * dayMs
@@ -34,13 +36,19 @@ export function openReports(
       for (const entry of entries) {
         const { id, rule_id: rule, at_ms, kind, from, to, cause, target } = entry
         const owner = known.get(rule)?.clientId
-        if (rule !== '' && owner === undefined) continue // deleted meanwhile
+        if (rule !== '' && owner === undefined) continue // the rule was deleted
         if (rule !== '' && owner !== clientId) refused.push({ report: 'journal', reason: 'rule', rule })
         else if (at_ms >= oldest)
           await add(
             {
-              ...{ id, kind, ts: Math.min(at_ms, now), subject: rule === '' ? clientId : rule },
-              ...{ from: toJson(from), to: toJson(to), cause: cause === '' ? null : cause, requestId: null },
+              id,
+              kind,
+              ts: Math.min(at_ms, now),
+              subject: rule === '' ? clientId : rule,
+              from: toJson(from),
+              to: toJson(to),
+              cause: cause === '' ? null : cause,
+              requestId: null,
               details: JSON.stringify(target === '' ? {} : { target })
             },
             em

@@ -13,8 +13,8 @@ const list = defineList({
   url: '/v1/rules/:rule_id/journal',
   action: 'rule.journal',
   access: 'user',
-  summary: 'Lists what has happened to a rule, and why.',
-  description: 'The newest first: states, failovers, targets, limits, quotas, its edge, and changes.',
+  summary: 'Lists the events of a rule and their causes.',
+  description: 'Newest first: states, failovers, targets, limits, quotas, its edge host, and changes.',
   schema: () => ({
     params: Type.Object({
       rule_id: Type.String({ description: 'ULID of a rule.', examples: ['01KCD3F0P7Q4Y6Z8V1T5S9R2NB'] })

@@ -15,22 +15,22 @@ export const EntryRow = closed(
   {
     ts: timeOf('When it happened.'),
     kind: Type.String({
-      description: 'state, failover, target, limit, quota, edge, change, or that of a plugin.',
+      description: 'state, failover, target, limit, quota, edge, change, or a kind of a plugin.',
       examples: ['failover']
     }),
     from: Type.Unknown({
-      description: 'What it was; null: nothing. Of a long value the beginning of its JSON.',
+      description: 'Earlier value; null: none. A long value is cut to the beginning of its JSON.',
       examples: ['10.0.0.7:443']
     }),
-    to: Type.Unknown({ description: 'What it is; null: nothing.', examples: ['10.0.0.8:443'] }),
-    cause: orNull(Type.String({ description: 'Why: a code.', examples: ['refused'] }), {
-      description: 'null: it has no cause of its own.'
+    to: Type.Unknown({ description: 'New value; null: none.', examples: ['10.0.0.8:443'] }),
+    cause: orNull(Type.String({ description: 'Code of the cause.', examples: ['refused'] }), {
+      description: 'null: the event has no recorded cause.'
     }),
-    request_id: orNull(Type.String({ description: 'x-request-id of the request that led to it.' }), {
+    request_id: orNull(Type.String({ description: 'x-request-id of the request that caused it.' }), {
       examples: [null]
     }),
     details: Type.Record(Type.String(), Type.Unknown(), {
-      description: 'What the kind adds, such as `target`, `field` or `actor`.',
+      description: 'Further values of the kind, such as `target`, `field` or `actor`.',
       examples: [{ target: '10.0.0.7:443' }]
     })
   },

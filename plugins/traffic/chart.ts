@@ -9,6 +9,6 @@ export function bar(value: number, max: number): string {
   return '█'.repeat(Math.floor(steps / 8)) + (steps % 8 === 0 ? '' : eighths[steps % 8])
 }
 
-/** Formats samples as comma-separated values, with \n between lines. All values are numbers, so none is quoted. */
+/** Formats samples as comma-separated values with \n between lines. Numbers need no quotes. */
 export const csv = (samples: readonly Sample[]): string =>
   ['ts,bytes_in,bytes_out', ...samples.map(row => `${row.ts},${row.bytes_in},${row.bytes_out}`)].join('\n')

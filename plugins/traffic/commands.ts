@@ -13,7 +13,7 @@ const Span = {
   from: Type.Optional(
     Type.String({ description: 'RFC 3339, a date (UTC), or Unix seconds; default: 24 h before --to.' })
   ),
-  to: Type.Optional(Type.String({ description: 'The same; default: now.' })),
+  to: Type.Optional(Type.String({ description: 'Same forms; default: now.' })),
   bucket: Type.Optional(
     Type.Union([Type.Literal('1m'), Type.Literal('1h')], {
       description: 'Default: 1m for a day or less within the last week, else 1h.'
@@ -79,7 +79,7 @@ function parseSecs(name: string, text: string): number {
   return Math.floor(ms / 1000)
 }
 
-/** True for a day that its month does not have: Date.parse makes March 2 of February 30. */
+/** Returns true for days such as February 30, which Date.parse accepts as March 2. */
 function isInvalidDay(text: string, ms: number): boolean {
   const day = text.slice(0, 10)
   return (
@@ -90,7 +90,7 @@ function isInvalidDay(text: string, ms: number): boolean {
 export const commands = [
   defineTraffic(
     'user',
-    'Show what the rules of a user have forwarded over time.',
+    'Show the traffic of a user over time.',
     { user: UserArg, client: Type.Optional(ClientArg) },
     async (api, { user = '', client }, window) => {
       const filter = client === undefined ? {} : { client_id: await findClientId(api, client) }
@@ -102,7 +102,7 @@ export const commands = [
   ),
   defineTraffic(
     'client',
-    'Show what a client has forwarded over time.',
+    'Show the traffic of a client over time.',
     { client: ClientArg, user: Type.Optional(UserArg) },
     async (api, { client = '', user }, window) => {
       const path = { client_id: await findClientId(api, client) }
@@ -110,7 +110,7 @@ export const commands = [
       return api.call('GET /v1/clients/{client_id}/traffic', { path, query })
     }
   ),
-  defineTraffic('global', 'Show what all rules have forwarded over time.', {}, (api, _, window) =>
+  defineTraffic('global', 'Show the traffic of all rules over time.', {}, (api, _, window) =>
     api.call('GET /v1/traffic/global', { query: window })
   )
 ]

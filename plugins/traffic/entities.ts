@@ -1,6 +1,6 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core'
 
-/** A series of samples: of a pair, a user, a client, or all. '*' stands for all users, or all clients. */
+/** A series of samples for a pair, a user, a client, or everything. '*' stands for all users or all clients. */
 export const TrafficSeries = defineEntity({
   name: 'TrafficSeries',
   tableName: 'traffic_series',
@@ -13,7 +13,7 @@ export const TrafficSeries = defineEntity({
 })
 export type TrafficSeries = InferEntity<typeof TrafficSeries>
 
-/** Bytes delivered in a minute or an hour. There is no row without bytes. */
+/** Bytes delivered in a minute or an hour. Rows without bytes do not exist. */
 export const TrafficSample = defineEntity({
   name: 'TrafficSample',
   tableName: 'traffic_sample',

@@ -18,7 +18,7 @@ const hourMs = 3_600_000
 export default definePlugin<Deps>({
   name: 'traffic',
   version: '1.0.0',
-  description: 'What was forwarded, by minute or hour.',
+  description: 'Traffic history by minute and hour.',
   kernel: '^2.0.0',
   needs: { clients: '^1.0.0', users: '^1.0.0', stats: '^1.0.0' },
   codes: [invalidBucket, outOfRetention],

@@ -17,7 +17,7 @@ const ofUser = defineRoute({
   url: '/v1/users/:user_id/traffic',
   action: 'traffic.of-user',
   access: 'user',
-  summary: 'Returns what the rules of a user have forwarded, by minute or hour.',
+  summary: 'Returns the traffic of a user by minute or hour.',
   schema: () => ({
     params: Type.Object({ user_id: UserId }),
     query: UserQuery,
@@ -33,7 +33,7 @@ const ofClient = defineRoute({
   url: '/v1/clients/:client_id/traffic',
   action: 'traffic.of-client',
   access: 'superadmin',
-  summary: 'Returns what a client has forwarded, by minute or hour.',
+  summary: 'Returns the traffic of a client by minute or hour.',
   schema: () => ({
     params: Type.Object({ client_id: ClientId }),
     query: ClientQuery,
@@ -48,7 +48,7 @@ const ofAll = defineRoute({
   url: '/v1/traffic/global',
   action: 'traffic.of-all',
   access: 'superadmin',
-  summary: 'Returns what all rules have forwarded, by minute or hour.',
+  summary: 'Returns the traffic of all rules by minute or hour.',
   schema: () => ({ query: GlobalQuery, reply: Reply, errors: windowErrors }),
   run: ({ traffic }: Deps, { query }) => traffic.ofAll(query)
 })

@@ -1,4 +1,4 @@
-// The tables of samples. Hours are updated together with their minutes, so no rollup is needed.
+// The tables of samples. Each write updates minutes and hours, so no rollup is needed.
 import type { EntityManager } from '@mikro-orm/sql'
 import { rowBatches } from '../../kernel/store/sql/row-batches.ts'
 import type { CommittedBytes } from '../stats/exports.ts'
@@ -25,7 +25,7 @@ interface SampleRow extends SeriesKey {
 
 const anyId = '*' // stands for all users, or all clients
 const all: SeriesKey = { userId: anyId, clientId: anyId }
-/** Sums stop here: a JSON number beyond it is not exact. */
+/** Sums stop here, because JSON numbers beyond it are not exact. */
 export const maxBytes = Number.MAX_SAFE_INTEGER
 const seriesPerRound = 100
 const samplesPerRound = 1000
@@ -36,7 +36,7 @@ const increased = ['bytes_in', 'bytes_out']
   })
   .join(', ')
 
-/** Adds committed bytes, without samples that are older than their retention. */
+/** Adds committed bytes. Skips samples beyond their retention. */
 export async function add(
   committed: readonly CommittedBytes[],
   nowSecs: number,
@@ -55,7 +55,7 @@ export async function add(
   return []
 }
 
-/** Returns one row for each series, span and start; none without bytes. */
+/** Returns one row per series, span and start. Omits rows without bytes. */
 function sum(committed: readonly CommittedBytes[], nowSecs: number): SampleRow[] {
   const rows = new Map<string, SampleRow>()
   for (const { owner: userId, clientId, startSecs, span, bytesIn, bytesOut } of committed) {
@@ -83,7 +83,7 @@ function sum(committed: readonly CommittedBytes[], nowSecs: number): SampleRow[]
 async function ensureSeries(rows: readonly SeriesKey[], em: EntityManager): Promise<Map<string, number>> {
   const wanted = [...new Map(rows.map(row => [toKey(row), row])).values()]
   const ids = await loadIds(wanted, em)
-  const added = wanted.filter(row => !ids.has(toKey(row))) // only these, as each try to insert uses up an id
+  const added = wanted.filter(row => !ids.has(toKey(row))) // each attempted insert uses up an id
   for (const some of rowBatches(added, 2))
     await em.execute(
       `insert into traffic_series (user_id, client_id) values ${some.map(() => '(?, ?)')} on conflict do nothing`,
@@ -106,7 +106,7 @@ async function loadIds(wanted: readonly SeriesKey[], em: EntityManager): Promise
   return ids
 }
 
-/** A part that `key` leaves out stands for all users, or all clients. */
+/** A missing `userId` or `clientId` stands for all users or all clients. */
 export async function read(key: Partial<SeriesKey>, window: Window, em: EntityManager): Promise<Sample[]> {
   if (Object.values(key).includes(anyId)) return [] // no id of a user or client
   const series = await em.findOne(TrafficSeries, { ...all, ...key })
@@ -123,14 +123,14 @@ export async function read(key: Partial<SeriesKey>, window: Window, em: EntityMa
   }))
 }
 
-/** Keeps the series of a deleted user under a name that no user can have. */
+/** Renames the series of a deleted user to a name that no user can have. */
 export async function disown(userId: string, unusedName: string, em: EntityManager): Promise<void> {
   await em.nativeUpdate(TrafficSeries, { userId }, { userId: unusedName })
 }
 
 /**
- * Deletes old samples of the next hundred series after the id `after`, and series that are then empty. Each call is
- * short; returns the id to continue after, or null at the end.
+ * Deletes old samples of the next hundred series after the id `after`, and empty series. Each call is short. Returns the id
+ * to continue after, or null at the end.
  */
 export async function pruneAfter(after: number, nowSecs: number, em: EntityManager): Promise<number | null> {
   const [{ last } = { last: null }] = await em.execute<{ last: number | null }[]>(

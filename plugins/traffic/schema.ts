@@ -7,7 +7,7 @@ const Count = (description: string, example: number) =>
 
 const span = {
   from: Count('First second, Unix time.', 1_767_225_600),
-  to: Count('The second after the last, Unix time.', 1_767_229_200),
+  to: Count('First second after the window, Unix time.', 1_767_229_200),
   bucket: Type.Optional(
     Type.Union([Type.Literal('1m'), Type.Literal('1h')], {
       code: invalidBucket.code,
@@ -29,7 +29,7 @@ export const GlobalQuery = closed(span)
 export const Traffic = closed(
   {
     bucket: Type.Union([Type.Literal('1m'), Type.Literal('1h')], {
-      description: 'What a sample stands for: a minute or an hour.'
+      description: 'Length of a sample: a minute or an hour.'
     }),
     samples: Type.Array(
       closed({
@@ -40,7 +40,7 @@ export const Traffic = closed(
         bytes_in: Count('Delivered to targets.', 1_200),
         bytes_out: Count('Delivered to callers.', 56_000)
       }),
-      { description: 'Minutes or hours without traffic are left out.' }
+      { description: 'Minutes or hours without traffic are omitted.' }
     ),
     total_bytes_in: Count('Sum over all samples.', 1_200),
     total_bytes_out: Count('Sum over all samples.', 56_000)

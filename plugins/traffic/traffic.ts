@@ -13,13 +13,28 @@ import * as samples from './samples.ts'
 import type { Traffic as TrafficReply } from './schema.ts'
 import { parseWindow, type Query } from './window.ts'
 
-export type Traffic = ReturnType<typeof openTraffic>
+type UserFilter = Query & { readonly client_id?: string }
+type ClientFilter = Query & { readonly user_id?: string }
+
+export interface Traffic {
+  /** Adds committed bytes in the ledger's transaction. */
+  add(committed: readonly CommittedBytes[], em: EntityManager): Promise<[]>
+  /** Throws `not_owner` or `user_not_found`. */
+  ofUser(userId: string, query: UserFilter, principal: Principal): Promise<TrafficReply>
+  /** Throws `client_not_found`. */
+  ofClient(clientId: string, query: ClientFilter): Promise<TrafficReply>
+  ofAll(query: Query): Promise<TrafficReply>
+  /** Renames the series of a deleted user, in the transaction that deletes the user. */
+  disown(userId: string, em: EntityManager): Promise<void>
+  /** Deletes samples beyond their retention, in short transactions. */
+  prune(): Promise<void>
+}
 
 interface Deps extends Kernel {
   readonly clients: Clients
 }
 
-export function openTraffic({ store, clock, log, clients }: Deps) {
+export function openTraffic({ store, clock, log, clients }: Deps): Traffic {
   const nowSecs = (): number => Math.floor(clock.now() / 1000)
 
   async function read(
@@ -41,10 +56,10 @@ export function openTraffic({ store, clock, log, clients }: Deps) {
 
   function ofUser(
     userId: string,
-    { client_id: clientId, ...query }: Query & { client_id?: string },
+    { client_id: clientId, ...query }: UserFilter,
     principal: Principal
-  ) {
-    parseWindow(query, nowSecs()) // an invalid query is refused before user or client are looked up
+  ): Promise<TrafficReply> {
+    parseWindow(query, nowSecs()) // refuses an invalid query before the lookup of user or client
     if (principal.role !== 'superadmin' && principal.userId !== userId)
       throw new Fault(notOwner, 'this is the traffic of another user')
     return store.read(async em => {
@@ -54,7 +69,7 @@ export function openTraffic({ store, clock, log, clients }: Deps) {
     })
   }
 
-  function ofClient(clientId: string, { user_id: userId, ...query }: Query & { user_id?: string }) {
+  function ofClient(clientId: string, { user_id: userId, ...query }: ClientFilter): Promise<TrafficReply> {
     parseWindow(query, nowSecs())
     return store.read(async em => {
       await clients.get(clientId, em)
@@ -62,9 +77,9 @@ export function openTraffic({ store, clock, log, clients }: Deps) {
     })
   }
 
-  const ofAll = (query: Query) => store.read(em => read(query, {}, em))
+  const ofAll: Traffic['ofAll'] = query => store.read(em => read(query, {}, em))
 
-  /** Renames the series of a deleted user. No user id begins with `~`. */
+  /** No user id begins with `~`. */
   const disown = (userId: string, em: EntityManager): Promise<void> =>
     samples.disown(userId, `~${newId(clock.now())}`, em)
 
@@ -74,7 +89,7 @@ export function openTraffic({ store, clock, log, clients }: Deps) {
   return { add, ofUser, ofClient, ofAll, disown, prune: () => prune({ store, clock, log }) }
 }
 
-/** Deletes old samples in short transactions, so that heartbeats are answered in between. */
+/** Uses short transactions, so that heartbeats are answered in between. */
 async function prune({ store, clock, log }: Pick<Kernel, 'store' | 'clock' | 'log'>): Promise<void> {
   try {
     for (let after: number | null = 0; after !== null; await setImmediate()) {
@@ -82,9 +97,6 @@ async function prune({ store, clock, log }: Pick<Kernel, 'store' | 'clock' | 'lo
       after = await store.change(em => samples.pruneAfter(from, Math.floor(earliest(clock) / 1000), em))
     }
   } catch (error) {
-    log.warn(
-      'traffic.not_tidied',
-      `old samples could not be deleted; tried again in an hour: ${String(error)}`
-    )
+    log.warn('traffic.not_tidied', `old samples were not deleted, retrying in an hour: ${String(error)}`)
   }
 }

@@ -1,4 +1,4 @@
-// Turns a query into the window of samples that it asks for.
+// Parses a query into a window of samples.
 import { timestamp } from '../../kernel/base/clock.ts'
 import { defineCode, Fault, invalidTimeRange } from '../../kernel/base/errors.ts'
 
@@ -11,7 +11,7 @@ const daySecs = 86_400
 export const bucketSecs: Readonly<Record<Bucket, number>> = { '1m': 60, '1h': 3600 }
 export const retentionSecs: Readonly<Record<Bucket, number>> = { '1m': 7 * daySecs, '1h': 90 * daySecs }
 
-/** An hour is shown from one minute after its end: until then reports may be missing. */
+/** Hours are visible one minute after their end, because reports may be late. */
 const lateReportSecs = 60
 
 export interface Query {

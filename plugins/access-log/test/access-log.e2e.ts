@@ -25,7 +25,7 @@ async function lines(file: string, count: number): Promise<Line[]> {
   return linesIn(file)
 }
 
-t.test('a line tells of each connection and each refused caller, and fail2ban finds who scans', async t => {
+t.test('each connection and each refused caller has a line, and fail2ban finds scanners', async t => {
   const { file, push } = await openAgent(t)
   const [open, named] = [await push(), await push({ sni_pattern: 'one.test' })]
 
@@ -68,7 +68,7 @@ t.test('a line tells of each connection and each refused caller, and fail2ban fi
   t.equal(stdout.trim(), '127.0.0.9')
 })
 
-t.test('a file that was renamed is opened anew at SIGHUP', async t => {
+t.test('SIGHUP reopens a renamed file', async t => {
   const { agent, file, push } = await openAgent(t)
   const port = await push()
   await get(`http://127.0.0.1:${port}`)
@@ -83,7 +83,7 @@ t.test('a file that was renamed is opened anew at SIGHUP', async t => {
   t.equal(linesIn(`${file}.1`).length, 1)
 })
 
-t.test('a flood gets as many lines a second as configured, and others say how many are missing', async t => {
+t.test('a flood gets the configured lines per second, and `dropped` lines count the rest', async t => {
   const callers = 20
   const { file, push } = await openAgent(t, 'max_lines_per_sec = 5\n')
   const port = await push({ sni_pattern: 'one.test' })

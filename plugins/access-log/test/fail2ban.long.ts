@@ -45,7 +45,7 @@ function startFail2ban(t: Test, dir: string, log: string) {
   }
 }
 
-t.test('fail2ban bans an address that scans, and no other', { skip: missing, timeout: 60_000 }, async t => {
+t.test('fail2ban bans only an address that scans', { skip: missing, timeout: 60_000 }, async t => {
   const { dir, file, push } = await openAgent(t)
   const [open, named] = [await push(), await push({ sni_pattern: 'one.test' })]
   await get(`http://127.0.0.1:${open}`)

@@ -1,4 +1,4 @@
-// Agents that write an access log, and callers who scan.
+// Agents that write an access log, and callers that scan.
 import { writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ export async function openAgent(t: Test, settings = '') {
   return { agent, dir: cluster.dir, file, push }
 }
 
-/** Asks for a TLS name that no rule has. */
+/** Requests a TLS name that no rule has. */
 export async function scan(port: number, localAddress: string): Promise<void> {
   const hello = await clientHello({ servername: 'other.test' })
   const socket = connect({ port, host: '127.0.0.1', localAddress })

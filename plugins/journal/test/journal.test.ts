@@ -1,4 +1,4 @@
-// The journal of a rule, in both halves: a server and an agent in this process, whose time the test moves.
+// The journal of a rule, with a server and an agent in this process. The test controls their clock.
 import t, { type Test } from 'tap'
 import type { EngineEvent } from '../../../agent/engine/engine.ts'
 import { runAgent, testServer } from '../../../kit/public.ts'
@@ -24,7 +24,7 @@ async function openApp(t: Test, keys: Record<string, unknown> = {}) {
     const { body } = await server.call<EntryRow[]>('GET', `/v1/rules/${id}/journal?${query}`)
     return body
   }
-  /** Reads until it is as expected. Time passes: an agent has a share of the server's. */
+  /** Reads until the entries are as expected, and advances the clock that server and agent share. */
   const reported = (id: string, query: string, isExpected: (rows: readonly EntryRow[]) => boolean) =>
     until(async () => {
       await server.clock.advance(100)
@@ -42,7 +42,7 @@ async function openApp(t: Test, keys: Record<string, unknown> = {}) {
   return { server, agent, push, journal, reported, health }
 }
 
-t.test('why it failed over while the server was away is one call', async t => {
+t.test('one call shows why a rule failed over while the server was offline', async t => {
   const { server, agent, push, journal, reported, health } = await openApp(t)
   const { rule_id } = await push()
   await server.stop()
@@ -66,7 +66,7 @@ t.test('why it failed over while the server was away is one call', async t => {
   t.ok(edge.includes('started') && edge.includes('connected'), String(edge))
 })
 
-t.test('it fails back, and to nothing when all targets have failed', async t => {
+t.test('a rule fails back to its first target, and to none when all targets have failed', async t => {
   const { agent, push, reported, health } = await openApp(t)
   const { rule_id } = await push()
 
@@ -88,7 +88,7 @@ t.test('it fails back, and to nothing when all targets have failed', async t => 
   )
 })
 
-t.test('states and changes have their cause, the request and who made it', async t => {
+t.test('states and changes have their cause, request and actor', async t => {
   const { server, push, journal } = await openApp(t)
   const { rule_id } = await push()
   const patch = (body: object) => server.call('PATCH', `/v1/rules/${rule_id}`, body)
@@ -118,7 +118,7 @@ t.test('states and changes have their cause, the request and who made it', async
   t.match(of('change'), [{ from: false, to: true, details: { field: 'paused' } }])
 })
 
-t.test('a change that the client refuses is undone, with its code', async t => {
+t.test('the journal shows the undoing of a refused change, with the code', async t => {
   const { server, agent, push, journal } = await openApp(t)
   const { rule_id } = await push()
 
@@ -131,7 +131,7 @@ t.test('a change that the client refuses is undone, with its code', async t => {
   ])
 })
 
-t.test('a rule that its hours close at the edge is told as closed and open', async t => {
+t.test('the journal shows when the schedule of a rule closes and opens it', async t => {
   const { server, push, reported } = await openApp(t)
   const expires_at = new Date(server.clock.now() + 60_000).toISOString()
   const { rule_id } = await push({ expires_at })
@@ -143,7 +143,7 @@ t.test('a rule that its hours close at the edge is told as closed and open', asy
   t.match(rows[0], { from: 'open', to: 'closed', cause: 'expired' })
 })
 
-t.test('a spent quota is in the journals of the rules that it limits, and so is its end', async t => {
+t.test('a quota adds entries to the rules that it limits when it is spent and when it reopens', async t => {
   const { server, push, journal } = await openApp(t)
   const clientId = (await server.call<{ client_id: string }[]>('GET', '/v1/clients')).body[0]?.client_id
   await server.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann', role: 'user' })
@@ -168,7 +168,7 @@ t.test('a spent quota is in the journals of the rules that it limits, and so is 
   t.strictSame(await journal(other.rule_id, 'kind=quota'), [])
 })
 
-t.test('pages go back in time, times are inclusive, and the owner alone sees them', async t => {
+t.test('pages go back in time, times are inclusive, and only the owner sees them', async t => {
   const { server, push, journal } = await openApp(t)
   await server.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann', role: 'user' })
   const { rule_id } = await push()
@@ -197,7 +197,7 @@ t.test('pages go back in time, times are inclusive, and the owner alone sees the
   t.match(await server.call('GET', '/v1/rules/01KCD3F0P7Q4Y6Z8V1T5S9R2NB/journal'), { status: 404 })
 })
 
-t.test('each rule has a bound, and old entries go', async t => {
+t.test('each rule has a bound, and old entries are deleted', async t => {
   const keys = { journal_max_entries: 10, journal_retention_days: 1 }
   const { server, agent, push, reported, health } = await openApp(t, keys)
   const { rule_id } = await push()

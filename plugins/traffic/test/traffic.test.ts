@@ -37,7 +37,7 @@ t.test('bytes count in the minute of their delivery, for user, client and pair',
     t.same(answer.body, body, path)
   }
   const { body } = await call<Traffic>('GET', `/v1/clients/${clientId}/traffic?user_id=nobody&${span}`)
-  t.same(body.samples, [], 'the user forwarded nothing there')
+  t.same(body.samples, [], 'the user has no traffic on this client')
   for (const path of [
     `/v1/clients/${clientId}/traffic?user_id=*`,
     '/v1/users/_operator/traffic?client_id=*'
