@@ -1,4 +1,4 @@
-// The agent's /metrics: counters of the engine since the start, and whether the control stream is up. And its health.
+// The agent's /metrics (counters of the engine and the state of the control stream) and its health pages.
 import type {
   AgentPlugin,
   AgentRules,
@@ -12,7 +12,7 @@ import { addUp, agentMetrics, type RuleCounters, type TargetNow } from './agent/
 import { runChecks } from './agent/readiness.ts'
 import { livePage, openListener, openScrape, readinessOf, readyPage } from './wire.ts'
 
-/** Serves /metrics. An internal plugin, so that no other part of the agent depends on metrics. */
+/** Serves /metrics. It is a plugin so that no other part of the agent depends on metrics. */
 export function metricsPlugin(listen: string, engine: string): AgentPlugin {
   // The engine's counters restart when a rule is reopened; the sums include the counters of its earlier runs.
   const ended = new Map<string, Counters>()
@@ -55,7 +55,7 @@ export function metricsPlugin(listen: string, engine: string): AgentPlugin {
   }
 }
 
-/** The targets of a rule that has several; connections of earlier runs of the rule count where they are. */
+/** Returns the targets of a rule with several. Connections of earlier runs count at their target. */
 function listTargets(
   rule: string,
   runs: readonly Counters[],
@@ -70,7 +70,7 @@ function listTargets(
   const current = standings(rule)
   return spec.targets.flatMap((one, at) => {
     const target = hostAndPort(one)
-    if (spec.targets.findIndex(other => hostAndPort(other) === target) < at) return [] // it is there twice
+    if (spec.targets.findIndex(other => hostAndPort(other) === target) < at) return [] // a duplicate
     const active = addUp(rows, row => (row.target === target ? row.active : 0))
     const { share = 1, ejections = 0 } = current[at] ?? {}
     return [{ rule, target, active, share, ejections }]
@@ -82,7 +82,7 @@ const hostAndPort = ({ host, port }: Partial<EngineTarget> = {}): string =>
 
 const maxSeries = 1000 // of one plugin
 
-/** Puts the plugin's prefix before the names. Throws beyond the bound: a rule may be gone, its series would stay at Prometheus. */
+/** Adds the plugin's prefix to the names. Throws beyond the bound instead of cutting series. */
 const bounded = ({ by, value }: PluginMetrics): PluginMetrics => ({
   by,
   async value() {
@@ -90,13 +90,13 @@ const bounded = ({ by, value }: PluginMetrics): PluginMetrics => ({
     return (await value()).map(metric => {
       const samples = [...metric.samples]
       series += samples.length
-      if (series > maxSeries) throw new RangeError(`they have more than ${maxSeries} series`)
+      if (series > maxSeries) throw new RangeError(`more than ${maxSeries} series`)
       return { ...metric, name: `svc_agent_${by.replaceAll('-', '_')}_${metric.name}`, samples }
     })
   }
 })
 
-/** Adds the counters of a run to those of earlier runs, in one: a rule may be opened any number of times. */
+/** Merges the counters of a run into one sum of earlier runs, because a rule may be reopened without bound. */
 function addRun(run: Counters, earlier: Counters | undefined): Counters {
   if (!earlier) return { ...run, ports: [total(run.ports)], targets: [] }
   const reasons = new Set([...Object.keys(run.rejected), ...Object.keys(earlier.rejected)])

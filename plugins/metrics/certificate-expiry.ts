@@ -8,7 +8,7 @@ export function certificateExpiry(certificate: string): Metrics {
     {
       name: 'svc_certificate_expiry_timestamp_seconds',
       type: 'gauge',
-      help: 'When the certificate expires: of the control stream, and of the API.',
+      help: 'Expiry of the certificates of control stream and API.',
       labels: ['certificate'],
       samples: [{ labelValues: ['control'], value }]
     }

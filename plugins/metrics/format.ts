@@ -6,7 +6,7 @@ export const contentType = 'text/plain; version=0.0.4; charset=utf-8'
 
 const linesPerChunk = 2000 // some 2 ms
 
-/** Yields whole lines in chunks, and lets other work run between two chunks. Metrics of one name must be adjacent. */
+/** Yields complete lines in chunks, and yields to the event loop after each. Metrics of one name must be adjacent. */
 export async function* render(metrics: readonly Metric[]): AsyncIterable<Buffer> {
   let text = ''
   let lines = 0
@@ -18,7 +18,7 @@ export async function* render(metrics: readonly Metric[]): AsyncIterable<Buffer>
     for (const sample of samples) {
       text += formatSample(name, sample.text ?? formatLabels(labels, sample), sample)
       if (++lines % linesPerChunk !== 0) continue
-      yield Buffer.from(text) // now: a longer string would be a rope of a million parts
+      yield Buffer.from(text) // flushed here, because a longer string would be a rope of a million parts
       text = ''
       await setImmediate()
     }

@@ -18,7 +18,7 @@ const livez = defineRoute({
   ...page,
   url: '/livez',
   action: 'health.live',
-  summary: 'Answers while the process does.',
+  summary: 'Answers while the process is alive.',
   run: async (_: Deps) => live
 })
 
@@ -26,7 +26,7 @@ const readyz = defineRoute({
   ...page,
   url: '/readyz',
   action: 'health.ready',
-  summary: 'Tells whether the server can do its work: 503 if not, with the reasons.',
+  summary: 'Returns whether the server is ready; 503 with the reasons if not.',
   run: ({ readiness }: Deps) => readiness()
 })
 

@@ -1,4 +1,4 @@
-// Serves /metrics to scrapers, without a credential, and the pages of plugins.
+// Serves /metrics and the pages of plugins without authentication.
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream'
 import { defineSlot } from '../../kernel/slot.ts'
 
-/** Answers GET without a credential; so it must be cheap, and hold no secret. */
+/** Answers GET without authentication, so it must be cheap and hold no secret. */
 export interface Page {
   readonly path: `/${string}`
   read(): Promise<{

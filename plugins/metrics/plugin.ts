@@ -14,7 +14,7 @@ import { routes } from './routes.ts'
 import { openScrape, type Scrape } from './scrape.ts'
 
 const keys = Type.Object({
-  metrics_listen: Listen('127.0.0.1:7081', 'Address of /metrics, which needs no credential.')
+  metrics_listen: Listen('127.0.0.1:7081', 'Address of /metrics, which needs no authentication.')
 })
 
 interface Deps extends Kernel<typeof keys> {

@@ -12,7 +12,7 @@ type Deps = Pick<Kernel, 'store' | 'control' | 'clock'>
 
 export interface Readiness {
   (): Promise<Answer>
-  /** From now on the answer is no: the server stops. */
+  /** Makes all later answers 'not ready', because the server stops. */
   stop(): void
 }
 
@@ -20,7 +20,7 @@ const maxAgeMs = 1000
 const answerSecs = 5
 const minFreeBytes = 2 ** 20
 
-/** Callers within a second share one answer, so that any number of them costs the same. */
+/** Calls within a second share one answer, so that many callers cost the same as one. */
 export function openReadiness({ store, control, clock }: Deps): Readiness {
   let readAt = Number.NEGATIVE_INFINITY
   let answer: Promise<Answer> | undefined
@@ -30,13 +30,13 @@ export function openReadiness({ store, control, clock }: Deps): Readiness {
     control_stream: async () => `agents are accepted on port ${control.port()}`,
     certificate: async () => requireValid(new X509Certificate(control.certificate), clock.now())
   }
-  const look = async (): Promise<Answer> =>
+  const runChecks = async (): Promise<Answer> =>
     readinessOf(await Promise.all(Object.entries(checks).map(([name, check]) => examine(name, check))))
 
   const readiness = (): Promise<Answer> => {
     if (!answer || clock.monotonic() - readAt >= maxAgeMs) {
       readAt = clock.monotonic()
-      answer = look()
+      answer = runChecks()
     }
     return answer
   }

@@ -8,7 +8,7 @@ import type { Metric, Metrics } from '../../kernel/metrics.ts'
 import type { Filled } from '../../kernel/slot.ts'
 import { render } from './format.ts'
 
-/** Returns a page, which is rendered as it is read. Whoever does not read it to its end destroys it. */
+/** Returns a page that is rendered while it is read. A reader that stops early must destroy it. */
 export type Scrape = () => Promise<Readable>
 
 interface Options {
@@ -24,10 +24,10 @@ interface Collected {
   readonly pages: Set<Readable>
 }
 
-const maxCollected = 4 // that are being read; beyond, the pages of the oldest are cut
+const maxCollected = 4 // with open pages; beyond it, the pages of the oldest are cut
 const maxReadMs = 60_000
 
-/** Calls while metrics are being collected share what is collected. */
+/** Concurrent calls share one collection. */
 export function openScrape({ metrics, clock, log }: Options): Scrape {
   let processMetrics: Registry | null = null
   let running: Promise<Collected> | null = null
@@ -80,13 +80,13 @@ async function* renderChunks({ metrics, ofProcess }: Collected): AsyncIterable<B
   yield Buffer.from(ofProcess)
 }
 
-/** Copies samples that can be read once only: there may be several pages of them. */
+/** Copies one-shot iterators, because several pages may read the samples. */
 const makeReusable = ({ samples, ...metric }: Metric): Metric => {
   const iterator: unknown = samples[Symbol.iterator]()
   return { ...metric, samples: iterator === samples ? [...samples] : samples }
 }
 
-/** Throws for a metric because of which a scraper would refuse the whole page. Plugins may share a metric's name. */
+/** Throws for a metric that would make a scraper refuse the page. Plugins may share the name of a metric. */
 function add(metric: Metric, byName: Map<string, Metric[]>): void {
   const { name, type, labels } = metric
   if (![name, ...labels].every(text => /^[a-zA-Z_]\w*$/.test(text)))
@@ -98,10 +98,10 @@ function add(metric: Metric, byName: Map<string, Metric[]>): void {
   byName.set(name, [...known, makeReusable(metric)])
 }
 
-/** Gauges that are named like counters, each the sum of another metric of the library. */
+/** Gauges that prom-client names like counters. Each is the sum of another metric. */
 const sumGauges = ['handles', 'requests', 'resources'].map(what => `nodejs_active_${what}_total`)
 
-/** Runs at the first scrape: the registry measures the event loop and garbage collection from then on. */
+/** Runs at the first scrape. From then on the registry measures the event loop and garbage collection. */
 async function openRegistry(): Promise<Registry> {
   const { collectDefaultMetrics, Registry } = await import('prom-client')
   const register = new Registry()

@@ -14,7 +14,7 @@ import {
 
 const tickMs = 1000
 
-/** Quotas in force, by user, for each agent in this process. */
+/** Enforced quotas by user, for each agent in this process. */
 const enforced = new WeakMap<AgentCall, Map<string, SavedQuota>>()
 
 const enforcedQuotas = (call: AgentCall): Map<string, SavedQuota> => {
@@ -79,14 +79,14 @@ export default {
     if (event.kind !== 'meter-empty') return
     const [, user] = /^quota (.+)$/.exec(meters.keyOf(event.meterId) ?? '') ?? []
     if (user)
-      log.info('traffic_quota.exhausted', 'the quota of a user is used up: its rules forward nothing more', {
+      log.info('traffic_quota.exhausted', 'the quota of a user is used up: their rules forward nothing', {
         user
       })
   },
   explain({ path: { spec }, sample }, { meters }) {
     const { budget, counters } = meters.find(meterKey(spec.owner), sample) ?? {}
     if (!budget || !counters || counters.bytesIn + counters.bytesOut < budget.mark) return []
-    const text = `the quota of ${spec.owner} on this client is used up: nothing is forwarded until it has more`
+    const text = `the quota of ${spec.owner} on this client is used up: nothing is forwarded until bytes become available`
     const reason = refusals.budget
     return [{ kind: 'quota', id: spec.owner, verdict: 'stop', reason, text }]
   },
@@ -102,16 +102,16 @@ const refusals = {
   budget: 'traffic_quota_exhausted'
 }
 
-/** Returns the size minus uncleared usage, minus bytes that the server had not committed when it sent the update. */
+/** Returns the size minus uncleared usage, minus the bytes that the server had not committed in this update. */
 function remainingBytes(update: TrafficQuotaUpdate, { journal }: AgentCall): number {
   const { user_id, monthly_bytes, used, credit } = update
   return Math.max(0, monthly_bytes - used + credit - journal.unacknowledged(user_id, update))
 }
 
-/** Adds bytes up to the largest safe integer, which the size of a quota may be. */
+/** Adds bytes up to the largest safe integer, the maximum size of a quota. */
 const addBytes = (a: number, b: number): number => Math.min(Number.MAX_SAFE_INTEGER, a + b)
 
-/** Sets the meter's mark. The saved limit is a total over all runs, the mark a total since this run began. */
+/** Sets the mark of the meter. The saved limit is a total over all runs; the mark is a total of this run. */
 function enforce(
   user: string,
   { limit, hold_secs }: SavedQuota,
@@ -123,7 +123,7 @@ function enforce(
   meters.setBudget(meterKey(user), { mark, holdMs: hold_secs * 1000 })
 }
 
-/** Begins the next period of each quota whose period has ended, with or without the server. */
+/** Begins the next period of each quota at the end of its period, with or without the server. */
 function beginNextPeriods(call: AgentCall): void {
   const now = Math.floor(call.journal.now() / 1000)
   for (const [user, quota] of enforcedQuotas(call)) {
@@ -131,11 +131,11 @@ function beginNextPeriods(call: AgentCall): void {
     const { start, end } = periodAt(quota.anchor, now)
     const left = Math.max(0, quota.monthly_bytes - call.journal.deliveredSince(user, start))
     const next = { ...quota, period_end: end, limit: addBytes(call.journal.delivered(user), left) }
-    enforcedQuotas(call).set(user, next) // now, so that the next tick does not begin it again
+    enforcedQuotas(call).set(user, next) // set first, so that the next tick does not begin it again
     call.objects
       .put({ kind: quotaKind, id: user, revision: quota.revision, value: next }, 'retry')
       .catch(error => {
-        // In force until this process ends; after a restart the period begins again.
+        // Enforced until this process ends; after a restart the period begins again.
         if (enforcedQuotas(call).get(user) === next) enforce(user, next, call)
         call.log.error('traffic_quota.not_saved', `the next period could not be saved: ${String(error)}`, {
           user

@@ -31,7 +31,7 @@ const pair = Type.Object({ user: UserArg, client: ClientArg })
 
 const set = defineCommand({
   name: 'quota set',
-  summary: "Set what a user's rules may deliver on a client in a month.",
+  summary: "Set the bytes that a user's rules may deliver on a client in a month.",
   examples: ['sluice quota set ann paris 500G'],
   args: Type.Object({
     ...pair.properties,
@@ -73,10 +73,10 @@ const show = defineCommand({
 
 const list = defineCommand({
   name: 'quota list',
-  summary: 'List the quotas: of a user, with --client on a client; of a superadmin all.',
+  summary: 'List the quotas of a user or a client; by default all, or your own.',
   args: Type.Object({
     user: Type.Optional(
-      Type.String({ description: 'user_id; default: all, or for a user the own ones.', ...userIds })
+      Type.String({ description: 'user_id; default: all for a superadmin, else yourself.', ...userIds })
     ),
     client: Type.Optional(ClientArg)
   }),
@@ -107,7 +107,9 @@ const remove = defineCommand({
   async run({ api, args, print }) {
     await api.call(`DELETE ${url}`, { path: await resolvePath(api, args) })
     print.done(`${args.user} has no quota on ${args.client}`, {
-      ...{ user_id: args.user, client: args.client, deleted: true }
+      user_id: args.user,
+      client: args.client,
+      deleted: true
     })
   }
 })

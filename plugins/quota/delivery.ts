@@ -1,4 +1,4 @@
-// Sends quotas to agents.
+// Pushes quotas to agents.
 import { defineObjectKind, type ObjectKey } from '../../kernel/control/managed-objects.ts'
 import type { ConnectionHooks, Peer } from '../../kernel/control/peers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
@@ -25,7 +25,7 @@ const openKind = ({ clock, log, stats }: Services) =>
     capability,
     push: TrafficQuotaUpdate,
     remove: TrafficQuotaUpdate,
-    /** Reads usage, and the report up to which it counts, in one transaction. */
+    /** Reads usage and the last report that it includes in one transaction. */
     async load(rows, em) {
       const clientId = rows[0]?.clientId ?? ''
       const revisions = new Map(rows.map(({ id, revision }) => [id, revision]))
@@ -83,7 +83,7 @@ const removal = {
 }
 
 function openConnection({ store, control, log }: Services) {
-  /** A new process of an agent may have state older than its revisions say: a restored copy, a disk that lost power. */
+  /** A new agent process may have older state than its revisions claim, from a restored copy or after a power failure. */
   async function replayIfNew({ clientId, instanceId }: Peer): Promise<void> {
     try {
       const known = await store.read(em => em.find(Quota, { clientId }, { fields: ['instanceId'] }))
@@ -104,17 +104,21 @@ function openConnection({ store, control, log }: Services) {
     try {
       const quotas = await store.change(em => em.nativeUpdate(Quota, { clientId }, { enforced: false }))
       if (quotas === 0) return
-      log.warn('traffic_quota.unsupported', `agent ${agentVersion} enforces no quotas: their rules are off`, {
-        client: clientId,
-        quotas
-      })
+      log.warn(
+        'traffic_quota.unsupported',
+        `agent ${agentVersion} does not support quotas; their rules are failed`,
+        {
+          client: clientId,
+          quotas
+        }
+      )
     } catch (error) {
       log.error('traffic_quota.not_checked', String(error), { client: clientId })
     }
   }
 
   const connection: ConnectionHooks = {
-    /** Only a connected agent shows whether it can enforce the quotas of its client. */
+    /** Capabilities are known only while an agent is connected. */
     joined(peer) {
       void (peer.can(capability) ? replayIfNew(peer) : markUnenforced(peer))
     }

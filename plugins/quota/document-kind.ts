@@ -28,7 +28,7 @@ export const quotasKind = documentKindSlot.fill({
   format: ({ body: { client_id, ...rest } }, context) => ({ ...rest, client: context.clientName(client_id) }),
   label: ({ body: { user_id, client_id } }, context) =>
     ['quota', user_id, context.clientName(client_id)].filter(part => part).join(' '),
-  /** An anchor that the document leaves out stays as it is. */
+  /** Keeps the anchor if the document has none. */
   complete: (item, { body: { billing_anchor } }) =>
     item.body['billing_anchor'] === undefined ? { ...item, body: { ...item.body, billing_anchor } } : item,
   create: (item, context) => put(item, context),

@@ -4,7 +4,7 @@ import { type Explainer, explainSlot } from '../rules/exports.ts'
 import { Quota } from './entities.ts'
 import { toRow } from './quota-reader.ts'
 
-/** Tells of the quota of the rule's owner. */
+/** Explains the quota of the rule's owner. */
 export const explains = explainSlot.fillWith(
   ({ clock }: Kernel): Explainer => ({
     async explain({ rule: { owner: userId }, clientId }, em) {

@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { defineSlot } from '../../kernel/slot.ts'
 
-/** A quota that has used `percent` of its size in the period. */
+/** A quota with at least `percent` of its size used in the period. */
 export interface Level {
   readonly userId: string
   readonly clientId: string
@@ -11,5 +11,5 @@ export interface Level {
   readonly periodEnd: number // Unix seconds
 }
 
-/** Called in the transaction in which a quota reaches a level: once for each period and level. */
+/** Called in the transaction in which a quota reaches a level, once per period and level. */
 export const levelSlot = defineSlot<(level: Level, em: EntityManager) => Promise<void>>('quota.level')

@@ -6,7 +6,7 @@ import { currentPeriod, netUsage } from './usage.ts'
 
 const levels = [80, 100] as const
 
-/** Calls the fillers of `quota.level` for each level reached for the first time in the period, and sets `levelNotified`. */
+/** Calls the fillers of `quota.level` for each newly reached level of the period, and sets `levelNotified`. */
 export async function notifyLevels(
   quota: Quota,
   { nowMs, filled }: { readonly nowMs: number; readonly filled: SlotReader },

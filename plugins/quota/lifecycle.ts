@@ -1,4 +1,4 @@
-// Deletes quotas with their user or client; at start, those of users and clients deleted with this plugin off.
+// Deletes quotas with their user or client. At start, deletes quotas of users and clients deleted while this plugin was off.
 import type { EntityManager } from '@mikro-orm/sql'
 import { Client, User } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
@@ -15,8 +15,17 @@ interface Services extends Pick<Kernel<typeof keys>, 'config' | 'control'> {
   readonly rules: Rules
 }
 
-export function openLifecycle({ config, control, rules }: Services) {
-  /** Deletes a quota, also on the agent, after its rules no longer require it. Returns null if there is none. */
+export interface Lifecycle {
+  /** Deletes a quota and removes it from the agent once its rules no longer require it. Returns null if there is none. */
+  remove(pair: Pair, em: EntityManager): Promise<AfterCommit | null>
+  userRemoved(user: User, em: EntityManager): Promise<Removed>
+  clientRemoved(client: Client, em: EntityManager): Promise<void>
+  /** Deletes quotas without user or client, and pushes the others again if the hold time has changed. */
+  reconcile(em: EntityManager): Promise<void>
+}
+
+export function openLifecycle({ config, control, rules }: Services): Lifecycle {
+  /** Deletes a quota and removes it from the agent once its rules no longer require it. Returns null if there is none. */
   async function remove({ userId, clientId }: Pair, em: EntityManager): Promise<AfterCommit | null> {
     const found = await em.findOne(Quota, { userId, clientId })
     if (!found) return null
@@ -37,14 +46,14 @@ export function openLifecycle({ config, control, rules }: Services) {
   const clientRemoved = async ({ id: clientId }: Client, em: EntityManager): Promise<void> =>
     void (await em.nativeDelete(Quota, { clientId }))
 
-  /** Deletes quotas whose user or client is gone, and pushes the others again if the hold time was changed. */
+  /** Deletes quotas without user or client, and pushes the others again if the hold time has changed. */
   async function reconcile(em: EntityManager): Promise<void> {
     const { quota_hold_secs: holdSecs } = config
     const usersSince = new Map((await em.find(User, {})).map(({ id, createdAt }) => [id, createdAt]))
     const clients = new Set((await em.find(Client, {}, { fields: ['id'] })).map(({ id }) => id))
     for (const quota of await em.find(Quota, {})) {
       const { userId, clientId } = quota
-      // A user who was created after the quota has the id of a deleted one.
+      // A user created after the quota reuses the id of a deleted user.
       const isOrphan = (usersSince.get(userId) ?? Number.POSITIVE_INFINITY) > quota.createdAt
       if (!clients.has(clientId)) await em.nativeDelete(Quota, { userId, clientId })
       else if (isOrphan) await remove(quota, em)

@@ -3,7 +3,7 @@ import type { Kernel } from '../../kernel/plugin.ts'
 import { Quota } from './entities.ts'
 import { netUsage, rollOver } from './usage.ts'
 
-/** One series for each quota. */
+/** Has one series per quota and metric. */
 export const openMetrics =
   ({ store, clock }: Pick<Kernel, 'store' | 'clock'>): Metrics =>
   async () => {
@@ -21,7 +21,7 @@ export const openMetrics =
       gauge('exhausted', '1 if the quota of the period is used up', ({ exhaustedAt }) =>
         exhaustedAt == null ? 0 : 1
       ),
-      gauge('bytes_used', 'Bytes delivered in the period, in and out, less what was cleared', netUsage),
+      gauge('bytes_used', 'Bytes delivered in the period, in and out, minus cleared usage', netUsage),
       gauge('bytes_limit', 'Size of the quota in bytes', ({ monthlyBytes }) => monthlyBytes)
     ]
   }

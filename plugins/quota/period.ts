@@ -13,13 +13,14 @@ export function periodAt(anchor: number, at: number): Period {
   return { start: monthsAfter(from, passed), end: monthsAfter(from, passed + 1) }
 }
 
-/** Uses the last day of a shorter month. Counts from the anchor each time, so that day 31 comes back. */
+/** Uses the last day of a shorter month. Counts from the anchor each time, so that day 31 returns after it. */
 function monthsAfter(anchor: Date, months: number): number {
-  const [year, month] = [anchor.getUTCFullYear(), anchor.getUTCMonth() + months]
+  const year = anchor.getUTCFullYear()
+  const month = anchor.getUTCMonth() + months
   const lastDay = new Date(Date.UTC(year, month + 1, 0)).getUTCDate()
   const day = Math.min(anchor.getUTCDate(), lastDay)
-  const [hours, minutes, secs] = [anchor.getUTCHours(), anchor.getUTCMinutes(), anchor.getUTCSeconds()]
-  return Date.UTC(year, month, day, hours, minutes, secs) / 1000
+  const time = [anchor.getUTCHours(), anchor.getUTCMinutes(), anchor.getUTCSeconds()] as const
+  return Date.UTC(year, month, day, ...time) / 1000
 }
 
 export function firstOfMonth(at: number): number {

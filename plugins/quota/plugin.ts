@@ -28,9 +28,9 @@ interface Deps extends Services {
 export default definePlugin<Deps>({
   name: 'quota',
   version: '1.0.0',
-  description: 'What the rules of a user may deliver on a client in a month.',
+  description: 'Monthly byte limits for users on clients.',
   kernel: '^2.0.0',
-  // Needs rules also for the order: an agent gets quotas before the rules that they limit.
+  // Depends on rules also for the push order: an agent gets quotas before the rules that they limit.
   needs: { http: '^1.0.0', clients: '^1.0.0', users: '^1.0.0', rules: '^1.0.0', stats: '^1.0.0' },
   keys,
   codes: [quotaNotFound, unsupported, invalidQuotaSize, invalidBillingAnchor],

@@ -19,7 +19,7 @@ interface Services extends Pick<Kernel, 'store' | 'clock'> {
 }
 
 export function openQuotaReader({ store, clock, clients, users }: Services) {
-  /** Call it before any lookup, so that the answer does not depend on what exists. */
+  /** Call it before any lookup, so that the answer does not reveal existing objects. */
   function requireSelf(userId: string, principal: Principal): void {
     if (principal.role !== 'superadmin' && principal.userId !== userId)
       throw new Fault(notOwner, 'these are the quotas of another user')
@@ -31,7 +31,7 @@ export function openQuotaReader({ store, clock, clients, users }: Services) {
     return store.read(async em => {
       await users.get(em, userId)
       const quota = await em.findOne(Quota, { userId, clientId })
-      // Only a superadmin learns whether the client exists.
+      // Only a superadmin may learn whether the client exists.
       if (!quota && principal.role === 'superadmin') await clients.get(clientId, em)
       const [row] = quota ? await loadRows([quota], clock.now(), em) : []
       return row ?? throwQuotaNotFound(at)

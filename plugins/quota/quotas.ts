@@ -53,7 +53,7 @@ export function openQuotas(deps: Services) {
       const { client, found } = await find(pair, deps, em)
       requireCapability(client, capability, unsupported)
       if (found && anchor !== undefined && anchor !== found.anchor)
-        throw invalidAnchor('cannot be changed; delete the quota and make another')
+        throw invalidAnchor('cannot be changed; delete the quota and create a new one')
       const ids = { userId: pair.user_id, clientId: pair.client_id }
       return { ...(found ?? newQuota(ids, anchor, clock.now())), monthlyBytes: body.monthly_bytes }
     })
@@ -101,14 +101,15 @@ async function find({ user_id: userId, client_id: clientId }: PairParams, deps: 
   return { client, found: found && rollOver(found, deps.clock.now()) }
 }
 
-/** Saves what `work` returns, and delivers it to the agent. */
+/** Saves the quota that `work` returns, and delivers it to the agent. */
 async function save(
   pair: PairParams,
   change: Call['change'],
   { clock, config, control, clients, rules, filled }: Services,
   work: (em: EntityManager) => Promise<Quota>
 ): Promise<QuotaRow> {
-  const [clientId, userId] = [pair.client_id, pair.user_id]
+  const clientId = pair.client_id
+  const userId = pair.user_id
   const key = objectKey({ clientId, userId })
   const { row, refreshed } = await change(quotaResource(pair), async em => {
     const now = clock.now()
@@ -136,7 +137,7 @@ async function save(
   return { ...row, enforced: result?.status === 'applied' }
 }
 
-/** Commits what was delivered so far, before usage is counted from 0. Bytes that the agent reports later count. */
+/** Commits delivered bytes before usage restarts at 0. Bytes in later reports count. */
 async function requestReport(clientId: string, { stats, log }: Services): Promise<void> {
   try {
     await stats.requestReport(clientId, { deadlineMs: reportMs })
@@ -146,7 +147,7 @@ async function requestReport(clientId: string, { stats, log }: Services): Promis
   }
 }
 
-/** The usage of a quota is no part of its version. */
+/** Usage does not change the version of a quota. */
 export const quotaResource = ({ user_id: userId, client_id: clientId }: PairParams): Resource => ({
   kind: 'quota',
   id: `${userId}/${clientId}`,

@@ -1,10 +1,10 @@
-// Tells when a quota is spent, and when its rules may go on.
+// Adds journal entries when a quota is spent and when it reopens.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { JournalEntry, Rules } from '../rules/exports.ts'
 import type { Quota } from './entities.ts'
 import { netUsage } from './usage.ts'
 
-/** `before` is the quota as it was stored, `after` as it is; null: there is none. */
+/** `before` is the stored quota and `after` the new one; null means none. */
 export async function recordExhaustion(
   before: Quota | null,
   after: Quota | null,
@@ -17,16 +17,20 @@ export async function recordExhaustion(
   const isNewPeriod = before !== null && after !== null && before.periodStart !== after.periodStart
   const wasSpent = before?.exhaustedAt != null
   const isSpent = after?.exhaustedAt != null
-  const note = (given: Omit<JournalEntry, 'about' | 'kind'>) =>
-    rules.addJournalEntry({ about, kind: 'quota', ...given }, em)
+  const add = (entry: Omit<JournalEntry, 'about' | 'kind'>) =>
+    rules.addJournalEntry({ about, kind: 'quota', ...entry }, em)
   if (wasSpent && (isNewPeriod || !isSpent))
-    await note({
-      ...{ from: 'spent', to: 'open', cause: isNewPeriod ? 'new_period' : 'request' },
+    await add({
+      from: 'spent',
+      to: 'open',
+      cause: isNewPeriod ? 'new_period' : 'request',
       ...(isNewPeriod && after && { at: after.periodStart * 1000 })
     })
   if (after && isSpent && (isNewPeriod || !wasSpent))
-    await note({
-      ...{ from: 'open', to: 'spent', cause: 'used_up' },
+    await add({
+      from: 'open',
+      to: 'spent',
+      cause: 'used_up',
       details: { monthly_bytes: after.monthlyBytes, bytes_used: netUsage(after) }
     })
 }

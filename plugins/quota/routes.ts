@@ -55,7 +55,7 @@ const set = defineRoute({
   access: 'superadmin',
   summary: 'Sets a quota.',
   description:
-    "Sets what a user's rules may deliver on a client in a month. An existing quota keeps its usage and period.",
+    "Limits the bytes that a user's rules may deliver on a client in a month. An existing quota keeps its usage and period.",
   schema: () => ({
     params: PairParams,
     body: SetBody,

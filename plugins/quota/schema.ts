@@ -40,7 +40,7 @@ export const QuotaRow = closed(
     period_start: Time('First second of this period.', 1_767_225_600),
     period_end: Time('First second of the next period.', 1_769_904_000),
     exhausted: Type.Boolean({
-      description: 'Nothing is left: the rules of the user on the client forward nothing.',
+      description: 'No bytes are left: the rules of the user on the client forward nothing.',
       examples: [false]
     }),
     exhausted_at: Type.Union([Time('When it was exhausted.', 1_769_000_000), Type.Null()], {
@@ -48,10 +48,10 @@ export const QuotaRow = closed(
       examples: [null]
     }),
     enforced: Type.Boolean({
-      description: 'The agent of the client has this quota in force, as last heard from it.'
+      description: 'Whether the agent enforces this quota, by its last answer.'
     }),
-    created_at: Time('When it was set first.', 1_767_225_600),
-    updated_at: Time('When it was changed last.', 1_767_225_600)
+    created_at: Time('First set.', 1_767_225_600),
+    updated_at: Time('Last changed.', 1_767_225_600)
   },
   { $id: 'Quota' }
 )
@@ -59,7 +59,7 @@ export type QuotaRow = Static<typeof QuotaRow>
 
 export const SetBody = closed(
   {
-    ...Type.Partial(QuotaRow).properties, // ignored, so that a row can be sent back as it was read
+    ...Type.Partial(QuotaRow).properties, // ignored, so that callers can send a row back unchanged
     monthly_bytes: MonthlyBytes,
     billing_anchor: Type.Optional(
       Type.Integer({

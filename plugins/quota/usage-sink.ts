@@ -33,7 +33,9 @@ export const openUsageSink =
       await recordExhaustion(quota, after, { rules, em })
       if (before.exhaustedAt != null || exhaustedAt == null) continue
       const fields = { user: userId, client: clientId }
-      afterCommit.push(() => log.info('traffic_quota.exhausted', 'the quota of the month is used up', fields))
+      afterCommit.push(() =>
+        log.info('traffic_quota.exhausted', 'the quota of a user is used up for this month', fields)
+      )
     }
     return afterCommit
   }

@@ -1,4 +1,4 @@
-// The usage of a quota at a given time. Pure, so that the API, the ledger and the update for the agent agree.
+// Pure functions over the usage of a quota, so that the API, the ledger and the update for the agent agree.
 import type { CommittedBytes } from '../stats/exports.ts'
 import type { Quota } from './entities.ts'
 import { firstOfMonth, type Period, periodAt } from './period.ts'
@@ -32,11 +32,11 @@ const noUsage = ({ start }: Period) => ({
 
 export const netUsage = ({ used, credit }: Pick<Quota, 'used' | 'credit'>): number => used - credit
 
-/** Returns the period at `nowMs`. It never goes back, even if the clock is set back. */
+/** Returns the period at `nowMs`. Periods never go back, even if the clock does. */
 export const currentPeriod = ({ anchor, periodStart }: Quota, nowMs: number): Period =>
   periodAt(anchor, Math.max(Math.floor(nowMs / 1000), periodStart))
 
-/** The quota in its current period. A new period begins without usage and credit. */
+/** Returns the quota in its current period. A new period begins without usage and credit. */
 export function rollOver(quota: Quota, nowMs: number): Quota {
   const period = currentPeriod(quota, nowMs)
   if (period.start === quota.periodStart) return quota
@@ -50,20 +50,20 @@ export const withExhaustion = (quota: Quota, nowMs: number): Quota => ({
 })
 
 /**
- * Returns the time from which bytes count, Unix seconds. While a clock that was set back shows less than the start of the
- * period, all new bytes count in that period.
+ * Returns the time from which bytes count, in Unix seconds. If the clock was set back before the start of the period, all
+ * new bytes count in that period.
  */
 export const countedSince = ({ periodStart, createdAt }: Quota, nowMs: number): number =>
   Math.min(Math.max(periodStart, Math.floor(createdAt / 1000)), Math.floor(nowMs / 1000))
 
 const spanSecs = { minute: 60, hour: 3600 } as const
 
-/** Adds committed bytes to a quota in its current period. A span counts where it ends, as on the agent. */
+/** Adds committed bytes to a quota in its current period. A span counts in the period of its end, as on the agent. */
 export function withCommitted(quota: Quota, committed: readonly CommittedBytes[], nowMs: number): Quota {
   const since = countedSince(quota, nowMs)
   const added = committed
     .filter(({ startSecs, span }) => startSecs + spanSecs[span] > since)
     .reduce((sum, { bytesIn, bytesOut }) => sum + bytesIn + bytesOut, 0)
-  const used = Math.min(Number.MAX_SAFE_INTEGER, quota.used + added) // the agent is sent it
+  const used = Math.min(Number.MAX_SAFE_INTEGER, quota.used + added) // the update for the agent includes it
   return withExhaustion({ ...quota, used }, nowMs)
 }

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { Revision } from '../../kernel/wire/control.ts'
 import { type Capability, Count, defineMessage, defineRequest } from '../../kernel/wire/message.ts'
 
-export { periodAt } from './period.ts' // server and agent each begin the next period by their own clock
+export { periodAt } from './period.ts' // server and agent begin the next period independently
 
 const proto = new URL('./quota.proto', import.meta.url)
 
@@ -47,7 +47,7 @@ export const QuotaRequired = defineMessage({
   body: Type.Object({})
 })
 
-/** State of a quota that the agent saves. */
+/** The saved state of a quota on the agent. */
 export const SavedQuota = defineMessage({
   name: 'sluice.quota.SavedQuota',
   proto,

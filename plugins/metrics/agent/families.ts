@@ -9,7 +9,7 @@ import {
 } from '../../../agent/plugin.ts'
 import { buildInfo } from '../wire.ts'
 
-/** A target of a rule with several, as it is now. */
+/** The current state of one of several targets of a rule. */
 export interface TargetNow extends Pick<TargetStanding, 'share' | 'ejections'> {
   readonly rule: string
   readonly target: string // host:port
@@ -25,7 +25,7 @@ export interface AgentState {
   readonly isConnected: boolean
 }
 
-/** Returns all metrics of an agent, those without a sample, too. */
+/** Returns all metrics of an agent, including those without samples. */
 export const agentMetrics = (
   { engine, open, isConnected }: AgentState,
   rules: readonly RuleCounters[],
@@ -37,12 +37,7 @@ export const agentMetrics = (
   single('connected', '1 while the control stream is up.', isConnected ? 1 : 0),
   ...engineMetrics(rules, sample),
   perTarget(targets, 'active', 'Open connections and flows of the target.', ({ active }) => active),
-  perTarget(
-    targets,
-    'share',
-    'The part of its weight that the target gets; 0: ejected.',
-    ({ share }) => share
-  ),
+  perTarget(targets, 'share', 'Share of its weight that the target gets; 0: ejected.', ({ share }) => share),
   perTarget(targets, 'ejections_total', 'Ejections of the target.', ({ ejections }) => ejections)
 ]
 

@@ -1,10 +1,10 @@
-// What an agent needs to do its work: rules that are open, and the server, or rules that it has saved.
+// Readiness checks of an agent: the control stream, or saved rules without it, and open rules.
 import { type AgentCall, ruleKind } from '../../../agent/plugin.ts'
 import type { Check } from '../wire.ts'
 
 /**
- * Without the server an agent forwards its saved rules: then it is ready. One rule that cannot be opened is its owner's
- * matter; an agent that can open none is not ready.
+ * An agent that forwards saved rules without the server is ready. One failed rule does not matter, but an agent on which all
+ * rules failed is not ready.
  */
 export function runChecks(
   { rules, objects }: Pick<AgentCall, 'rules' | 'objects'>,

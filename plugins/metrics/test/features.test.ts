@@ -163,7 +163,7 @@ t.test(
   }
 )
 
-t.test('counts that are kept of a deleted rule are told of no other', async t => {
+t.test('stored counts of a deleted rule appear under no other rule', async t => {
   const { edge, server, scrape } = await metricsFixture(t)
   const { clientId, ruleId } = await edge()
   const { store } = server.depsOf('rules')

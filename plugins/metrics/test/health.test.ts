@@ -54,7 +54,7 @@ t.test('an expired certificate makes the server not ready, with the reason', asy
   t.equal((await app.call('GET', '/livez')).status, 200)
 })
 
-t.test('a server that stops says so, also to who has just asked', async t => {
+t.test('a stopping server answers not ready at once, even within the cached second', async t => {
   const app = await testServer(t, { plugins: ['metrics'] })
   const { readiness } = app.server.depsOf('metrics') as unknown as { readonly readiness: Readiness }
   t.equal((await readiness()).status, 200)
@@ -66,7 +66,7 @@ t.test('a server that stops says so, also to who has just asked', async t => {
   t.match(JSON.parse(body), { status: 'not_ready', checks: [{ name: 'stopping', status: 'failed' }] })
 })
 
-t.test('callers within a second share one look at the store', async t => {
+t.test('callers within a second share one check of the store', async t => {
   const app = await testServer(t, { plugins: ['metrics'] })
   await app.call('GET', '/readyz')
   app.clock.step(100 * 365 * dayMs)

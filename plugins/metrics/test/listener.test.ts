@@ -35,7 +35,7 @@ const pluginWithMetric = (name: string, value: () => number, metric: Partial<Met
     ]
   })
 
-t.test('/metrics needs no credential, and nothing else is served', async t => {
+t.test('/metrics needs no authentication, and nothing else is served', async t => {
   const origin = originOf(await testServer(t, { plugins: ['metrics', pluginWithMetric('x', () => 7)] }))
 
   const reply = await fetch(`${origin}/metrics?x=1`)
@@ -74,7 +74,7 @@ t.test('GET /v1/metrics requires a superadmin', async t => {
   t.match((await requestMetrics('wrong')).json(), { error: { code: 'unauthenticated' } })
 })
 
-t.test('a plugin whose metrics fail does not affect the others', async t => {
+t.test('failing metrics of one plugin do not affect the others', async t => {
   const failing = pluginWithMetric('x', () => {
     throw new Error('no idea')
   })
@@ -143,7 +143,7 @@ t.test('a scraper that reads nothing for 30 s is cut', async t => {
   t.ok(socket.bytesRead < 16 * 2 ** 20)
 })
 
-t.test('of 64 silent scrapers one makes room for the next', async t => {
+t.test('one of 64 silent scrapers is closed to make room for the next', async t => {
   const scrape = async () => Readable.from([Buffer.from('svc_x 1\n')])
   const listen = '127.0.0.1:0'
   const { port, close } = await openListener({ clock: fakeClock(), log: recordLog([]), listen, scrape })

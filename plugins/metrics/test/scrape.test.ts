@@ -1,4 +1,4 @@
-// Pages that are rendered while they are read: what they share, and what their readers can hold.
+// Pages that are rendered while they are read, and the resources that slow readers can hold.
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
@@ -41,7 +41,7 @@ function open() {
 const seriesIn = (page: string) => readExposition(page).get('svc_many')?.series.size
 const failed = async (page: Readable): Promise<string> => String((await once(page, 'error'))[0])
 
-t.test('scrapes at once share what is collected, and each reads a whole page', async t => {
+t.test('concurrent scrapes share one collection, and each reads a complete page', async t => {
   const { made, scrape } = open()
 
   const pages = await Promise.all([scrape(), scrape(), scrape()])
@@ -53,7 +53,7 @@ t.test('scrapes at once share what is collected, and each reads a whole page', a
   t.equal(made.collections, 2)
 })
 
-t.test('samples that can be read once only are in each of the pages', async t => {
+t.test('one-shot samples appear in each page', async t => {
   const value = async (): Promise<readonly Metric[]> => [
     {
       name: 'svc_many',
@@ -74,7 +74,7 @@ t.test('samples that can be read once only are in each of the pages', async t =>
   t.same(read.map(seriesIn), [1, 1])
 })
 
-t.test('a page is made as it is read: what nobody takes is not in memory', async t => {
+t.test('a page is rendered as it is read, so unread parts use no memory', async t => {
   const { made, scrape } = open()
   const page = await scrape()
   t.equal(made.samples, 0)
@@ -87,7 +87,7 @@ t.test('a page is made as it is read: what nobody takes is not in memory', async
   page.destroy()
 })
 
-t.test('a page that is not read within a minute is given up', async t => {
+t.test('a page that is not read within a minute is cut', async t => {
   const { clock, scrape } = open()
   const page = await scrape()
   const failure = failed(page)
@@ -97,7 +97,7 @@ t.test('a page that is not read within a minute is given up', async t => {
   t.match(await failure, 'the page was not read within 60 s')
 })
 
-t.test('of five pages that nobody reads the oldest is cut', async t => {
+t.test('the oldest of five unread pages is cut', async t => {
   const { scrape } = open()
   const oldest = await scrape()
   const failure = failed(oldest)
@@ -125,7 +125,7 @@ async function listening(t: Test) {
   return { made, begin }
 }
 
-t.test('a scraper that goes away in the middle ends its own page, and no other', async t => {
+t.test('a scraper that disconnects midway ends only its own page', async t => {
   const { made, begin } = await listening(t)
   const [leaving, staying] = [await begin(), await begin()]
   await once(leaving, 'readable')
@@ -137,7 +137,7 @@ t.test('a scraper that goes away in the middle ends its own page, and no other',
   t.ok(made.samples < 2 * many, `${made.samples} samples`)
 })
 
-t.test('a scraper that takes a little only is sent no more', async t => {
+t.test('a scraper that stops reading is sent no more', async t => {
   const { made, begin } = await listening(t)
   const slow = await begin()
   slow.pause()

@@ -1,4 +1,4 @@
-// The agent half with a fake engine, whose counters the test sets.
+// The agent plugin with a fake engine. The test sets its counters.
 import t, { type Test } from 'tap'
 import { openStateDatabase } from '../../../agent/state/state-database.ts'
 import { openCodec } from '../../../kernel/wire/codec.ts'
@@ -92,7 +92,7 @@ t.test('all rules of a user share one budget, also those that are already open',
   t.match(agent.log.lines.filter(({ event }) => event === 'traffic_quota.applied_set').length, 1)
 })
 
-t.test('the budget is the size less uncleared usage and less bytes that are not committed', async t => {
+t.test('the budget is the size minus uncleared usage and uncommitted bytes', async t => {
   const { agent, connection, set } = await agentFixture(t)
   await pushRule(connection, 'rule-1', 1, 8001)
   setDelivered(agent, 1, 100)

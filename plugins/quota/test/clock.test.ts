@@ -1,4 +1,4 @@
-// The wall clocks of server and agent are set, at every phase of a quota's life: nothing that was spent comes back.
+// Steps of the wall clocks of server and agent in every phase of a quota: spent bytes never come back.
 import t from 'tap'
 import { type AgreementFixture, agreementFixture } from './agreement-fixture.ts'
 
@@ -20,26 +20,23 @@ const minutesOf = ({ store }: AgreementFixture) =>
     return (await em.execute<{ key: string }[]>(sql)).map(({ key }) => Number(key))
   })
 
-t.test(
-  'an agent whose clock was wrong when it connected gets no second quota when it is set right',
-  async t => {
-    for (const agentAheadMs of steps) {
-      const on = await agreementFixture(t, { agentAheadMs })
-      await on.send('PUT', { monthly_bytes: size })
-      t.equal(deliverAll(on), size)
-      await on.advance(6_000)
+t.test('correcting a wrong agent clock after the connect grants no second quota', async t => {
+  for (const agentAheadMs of steps) {
+    const on = await agreementFixture(t, { agentAheadMs })
+    await on.send('PUT', { monthly_bytes: size })
+    t.equal(deliverAll(on), size)
+    await on.advance(6_000)
 
-      on.agent().clock.step(-agentAheadMs)
-      await on.advance(6_000)
+    on.agent().clock.step(-agentAheadMs)
+    await on.advance(6_000)
 
-      t.equal(deliverAll(on), 0)
-      t.equal((await on.row()).used, size)
-      const now = on.serverClock.now() / 1000
-      for (const minute of await minutesOf(on))
-        t.ok(minute <= now && minute > now - 180, 'samples lie in the minutes of the server')
-    }
+    t.equal(deliverAll(on), 0)
+    t.equal((await on.row()).used, size)
+    const now = on.serverClock.now() / 1000
+    for (const minute of await minutesOf(on))
+      t.ok(minute <= now && minute > now - 180, 'samples lie in the minutes of the server')
   }
-)
+})
 
 t.test("a step of the agent's clock neither opens an exhausted quota nor delays its next period", async t => {
   for (const ms of steps)
@@ -85,10 +82,10 @@ t.test(
       await on.untilReady()
       await on.send('PATCH', { monthly_bytes: size })
       await on.advance(6_000)
-      t.equal(deliverAll(on), 0, 'set right again')
+      t.equal(deliverAll(on), 0, 'after the clock is corrected')
       const row = await on.row()
       t.ok(row.periodStart >= periodStart, 'the period does not go back')
-      t.equal(row.used - row.credit, size, 'and every byte of it is counted')
+      t.equal(row.used - row.credit, size, 'every byte of the period counts')
       await on.send('PATCH', { monthly_bytes: size + 500 })
       t.equal(deliverAll(on), 500)
       await on.advance(6_000)
@@ -97,7 +94,7 @@ t.test(
   }
 )
 
-t.test('an agent that restarts with another clock goes on with what it has spent', async t => {
+t.test('an agent that restarts with another clock keeps its usage', async t => {
   for (const ms of [40 * dayMs, -40 * dayMs])
     await t.test(`by ${ms} ms`, async t => {
       const on = await agreementFixture(t)

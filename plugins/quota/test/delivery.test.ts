@@ -1,4 +1,4 @@
-// Which quotas are pushed to agents, and when.
+// Pushes of quotas to agents.
 import t from 'tap'
 import { LastReport } from '../../../agent/wire/journal-report.ts'
 import { scriptedResponse } from '../../../kit/scripted-agent.ts'
@@ -169,7 +169,7 @@ t.test(
       async () => (await without.server.call<RuleRecord>('GET', `/v1/rules/${first.ruleId}`)).body,
       ({ state_reason }) => state_reason === 'field_not_loaded'
     )
-    t.notOk(without.agent.welcome.kinds.includes('quota'), 'so the agent drops its quotas')
+    t.notOk(without.agent.welcome.kinds.includes('quota'), 'the agent removes its quotas')
     const names = without.agent.received.map(({ name }) => name)
     t.notOk(names.includes(TrafficQuotaUpdate.name) || names.includes(RulePush.name))
     await without.agent.close()

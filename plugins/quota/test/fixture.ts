@@ -1,4 +1,4 @@
-// A server with quotas and stats, a user, and a client whose agent supports quotas.
+// A server with quotas and stats, a user, and a client with an agent that supports quotas.
 import type { Test } from 'tap'
 import { messages as statsMessages } from '../../../agent/wire/journal-report.ts'
 import { type Script, type ScriptedAgent, scriptedResponse } from '../../../kit/scripted-agent.ts'

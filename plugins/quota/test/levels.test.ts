@@ -58,7 +58,7 @@ t.test('a quota of 0 has reached both levels when it is set', async t => {
   t.same(percents(), [80, 100])
 })
 
-t.test('the next period has levels of its own', async t => {
+t.test('levels are notified again in the next period', async t => {
   const { on, percents } = await levelsFixture(t, 1000)
   await on.call('DELETE', `/v1/users/ann/quotas/${on.clientId}`)
   await on.put({ monthly_bytes: 100, billing_anchor: noon / 1000 + 8 - 31 * 86_400 })
