@@ -19,7 +19,7 @@ export interface ResetLimit {
 
 export function openResetLimit({ runningTime: time }: { readonly runningTime: RunningTime }): ResetLimit {
   async function check(em: EntityManager, userId: string): Promise<readonly number[]> {
-    const row = await em.findOne(Failures, { id: rowId(userId) })
+    const row = await em.findOne(Failures, { id: failureKey(userId) })
     const now = await time.now(em)
     const times = (row?.times ?? []).filter(at => at > now - hourMs)
     const [first] = times
@@ -37,14 +37,14 @@ export function openResetLimit({ runningTime: time }: { readonly runningTime: Ru
   async function record(em: EntityManager, userId: string): Promise<void> {
     const now = await time.now(em)
     const times = [...(await check(em, userId)), now]
-    const row = { id: rowId(userId), times, locks: 0, lockedUntil: 0, updatedAt: now }
+    const row = { id: failureKey(userId), times, locks: 0, lockedUntil: 0, updatedAt: now }
     await em.upsert(Failures, row)
   }
 
   const forget = (em: EntityManager, userId: string): Promise<number> =>
-    em.nativeDelete(Failures, { id: rowId(userId) })
+    em.nativeDelete(Failures, { id: failureKey(userId) })
 
   return { check, record, forget }
 }
 
-const rowId = (userId: string): string => hashOf(JSON.stringify(['reset', userId]))
+const failureKey = (userId: string): string => hashOf(JSON.stringify(['reset', userId]))

@@ -8,7 +8,7 @@ import { timeOf } from '../../kernel/store/postgres/dialect.ts'
 import { mayBeShared } from '../../kernel/store/sql/database.ts'
 import { Failures } from './entities.ts'
 
-const rowId = 'running-time' // the row that stores the time
+const timeKey = 'running-time' // the row that stores the time
 const saveMs = 60_000
 
 export interface RunningTime {
@@ -33,7 +33,7 @@ export function openRunningTime({ store, clock }: Pick<Kernel, 'store' | 'clock'
 
   /** Returns the time that a server saved last, plus its age. Ignores an age that shows that the database's clock was set. */
   async function peersNow(databaseMs: number, em: EntityManager): Promise<number> {
-    const saved = await em.findOne(Failures, { id: rowId })
+    const saved = await em.findOne(Failures, { id: timeKey })
     const [savedMs = Number.NEGATIVE_INFINITY] = saved?.times ?? []
     const ageMs = databaseMs - savedMs
     return (saved?.updatedAt ?? 0) + (ageMs >= 0 && ageMs <= 2 * saveMs ? ageMs : 0)
@@ -46,7 +46,7 @@ export function openRunningTime({ store, clock }: Pick<Kernel, 'store' | 'clock'
       const updatedAt = databaseMs === null ? own : Math.max(own, await peersNow(databaseMs, em))
       offsetMs = Math.max(offsetMs ?? 0, updatedAt - clock.monotonic())
       const times = databaseMs === null ? [] : [databaseMs]
-      await em.upsert(Failures, { id: rowId, times, locks: 0, lockedUntil: 0, updatedAt })
+      await em.upsert(Failures, { id: timeKey, times, locks: 0, lockedUntil: 0, updatedAt })
     })
 
   return {

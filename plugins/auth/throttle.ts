@@ -68,7 +68,7 @@ export interface Throttle {
 
 export function openThrottle({ store, runningTime: time }: Deps, maxRows = 100_000): Throttle {
   async function refuseLocked(em: EntityManager, attempt: Attempt, by = limits): Promise<void> {
-    const rows = await em.find(Failures, { id: by.map(limit => rowId(limit, attempt)) })
+    const rows = await em.find(Failures, { id: by.map(limit => failureKey(limit, attempt)) })
     const now = await time.now(em)
     const waitMs = Math.max(...rows.map(row => lockEnd(row) - now), 0)
     if (waitMs === 0) return
@@ -88,7 +88,7 @@ export function openThrottle({ store, runningTime: time }: Deps, maxRows = 100_0
       await refuseLocked(em, attempt)
       const now = await time.now(em)
       for (const limit of pacedLimits) {
-        const id = rowId(limit, attempt)
+        const id = failureKey(limit, attempt)
         const row = await em.findOne(Failures, { id })
         if (row && recentFailures(row, limit, now).length >= limit.failures)
           await em.nativeUpdate(Failures, { id }, { lockedUntil: now + paceMs })
@@ -100,7 +100,7 @@ export function openThrottle({ store, runningTime: time }: Deps, maxRows = 100_0
     await store.change(async em => {
       const now = await time.now(em)
       for (const limit of limits) {
-        const id = rowId(limit, attempt)
+        const id = failureKey(limit, attempt)
         const row = await em.findOne(Failures, { id, updatedAt: { $gt: now - retentionMs } })
         await em.upsert(Failures, { id, ...addFailure(row, limit, now), updatedAt: now })
       }
@@ -109,7 +109,7 @@ export function openThrottle({ store, runningTime: time }: Deps, maxRows = 100_0
   }
 
   async function clear(attempt: Attempt): Promise<void> {
-    const id = rowId(callerLimit, attempt)
+    const id = failureKey(callerLimit, attempt)
     const hasFailed = await store.read(em => em.count(Failures, { id }))
     if (hasFailed) await store.change(em => em.nativeDelete(Failures, { id }))
   }
@@ -132,7 +132,7 @@ async function deleteSurplus(em: EntityManager, maxRows: number): Promise<void> 
 const lockEnd = ({ lockedUntil, updatedAt }: Failures): number =>
   Math.min(lockedUntil, updatedAt + quarterHourMs)
 
-const rowId = ({ keyOf }: Limit, attempt: Attempt): string =>
+const failureKey = ({ keyOf }: Limit, attempt: Attempt): string =>
   createHash('sha256').update(keyOf(attempt)).digest('hex')
 
 const recentFailures = ({ times }: Failures, { windowMs }: Limit, now: number): readonly number[] =>

@@ -135,7 +135,7 @@ t.test('one process owns a data directory, and a kill releases it', async t => {
   const holder = spawnChild(process.execPath, [
     '--input-type=module',
     '-e',
-    `const { openDataDir } = await import('${module}'); openDataDir('${dir}', () => {}); console.log('open'); setInterval(() => {}, 1e6)`
+    `const { openDataDir } = await import('${module}'); openDataDir('${dir}', release => { globalThis.release = release }); console.log('open'); setInterval(() => {}, 1e6)`
   ])
   t.teardown(() => holder.kill('SIGKILL'))
   await once(holder.stdout, 'data')
