@@ -315,7 +315,7 @@ t.test('the queue of received messages is bounded: reading pauses, and no messag
   const clock = fakeClock()
   const handlers = serve(async text => {
     await open.promise
-    return text
+    return text.slice(0, 1) // short, so that a burst of answers stays below the limit of unsent bytes
   })
   const local = new Stream({ socket: a, codec, handlers: [], clock, log: recordLog([]) })
   const remote = new Stream({ socket: b, codec, handlers, clock, log: recordLog([]) })
