@@ -96,7 +96,7 @@ t.test('a command of an agent half gets its arguments checked, and refuses with 
   for (const [command, args, code, message] of [
     ['blocks', { above: 0 }, 'usage', /above must be >= 1/],
     ['blocks', { above: 1, more: 1 }, 'usage', /unknown key more/],
-    ['none', {}, 'usage', /no command none: it runs without the plugin/],
+    ['none', {}, 'usage', /no command none: its plugin is not loaded/],
     ['refuse', {}, 'no_blocks', /^there are none; add one$/],
     ['break', {}, 'internal', /plugin acme failed at command break/],
     ['flood', {}, 'internal', /more than 1048576 bytes/]
