@@ -16,6 +16,7 @@ import { spawnChild } from './support/child-process.ts'
 /** Plugins that cannot be deleted, and why. */
 const required: Readonly<Record<string, string>> = {
   'advertised-endpoint': 'enrollment sends agents to it',
+  certificate: 'control serves it to agents',
   cli: 'the executable is its command line',
   clients: 'rules run on clients',
   control: 'the kernel needs the control stream',
@@ -23,6 +24,7 @@ const required: Readonly<Record<string, string>> = {
   http: 'the kernel needs the operator API',
   metrics: "the agent's metrics listener is made of its parts",
   rules: 'the product forwards by rules',
+  servers: 'control delivers across the servers of one store',
   stats: "the agent's journal reports to its ledger",
   users: 'rules have owners'
 }
