@@ -53,7 +53,7 @@ function fill(db: Database.Database, now: number): void {
   const credential = { user_id: 'root', created_at: now - 91 * dayMs }
   insert(db, 'kernel_credential', { ...credential, id: 'c1', token_hash: '1', expires_at: now + dayMs })
   insert(db, 'kernel_credential', { ...credential, id: 'c2', token_hash: '2' })
-  insert(db, 'rate_limit', { rule_id: 'no such rule', rule: 'no such rule' })
+  insert(db, 'schedule', { rule_id: 'no such rule' })
 }
 
 const isRoot = process.getuid?.() === 0
@@ -85,7 +85,7 @@ t.test('what a store and its directory say is found', async t => {
     'users.password_expired': /root/,
     'credentials.expire': /c1 of root/,
     'credentials.unused': /c2 of root/,
-    'store.reference': /rate_limit/,
+    'store.reference': /schedule/,
     'copies.old': /before-2020/,
     'backup.none': /since 30 days/,
     'directory.rights': /\/open$/,
