@@ -50,7 +50,7 @@ t.test('limits of a rule and of an owner are set and removed from the command li
     { owner_id: 'ann', bandwidth_in_bps: 8000 },
     { owner_id: 'ann', bandwidth_in_bps: 8000 },
     [{ owner_id: 'ann', rule_count: 1, has_rate_limit: true }],
-    'the rules of ann on edge have no common limit any more'
+    'the rules of ann on edge no longer have a common limit'
   ])
 })
 
