@@ -2,7 +2,6 @@
 
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type AgentPlugin, messagesOf } from '../agent/plugin.ts'
 import { reasonOf } from '../kernel/base/errors.ts'
 import type { Plugin } from '../kernel/plugin.ts'
@@ -13,6 +12,7 @@ import { resolvePlugin } from '../platform/plugins/resolve-plugin.ts'
 import { filledBare } from '../plugins/cli/installed.ts'
 import { isSent, ruleFieldSlot } from '../plugins/rules/exports.ts'
 import { agentProblems, fieldProblems } from './conformance/agent-half.ts'
+import { withEffects } from './conformance/import-effects.ts'
 import { builtinOnly, type Settings, settingProblems } from './conformance/settings.ts'
 import { commandProblems } from './conformance/slots.ts'
 import { tryStarts } from './conformance/starts.ts'
@@ -34,18 +34,19 @@ export async function checkConformance(
   settings: Settings = {}
 ): Promise<Conformance> {
   const problems: string[] = []
-  const before = resources()
   const has = (half: string): boolean => ['ts', 'js'].some(end => existsSync(join(dir, `${half}.${end}`)))
   const hasAgent = has('agent')
   if (hasAgent && !has('plugin')) return conformAgent(dir, builtin, settings)
-  const server = await importHalf<Plugin>(dir, 'plugin', problems)
+  const { result: halves, effects } = await withEffects(async () => {
+    const server = await importHalf<Plugin>(dir, 'plugin', problems)
+    return { server, agent: server && hasAgent ? await importHalf<AgentPlugin>(dir, 'agent', problems) : null }
+  })
+  const { server, agent } = halves
   if (!server) return { name: dir, version: '', problems, notes: [] }
-  const agent = hasAgent ? await importHalf<AgentPlugin>(dir, 'agent', problems) : null
   if (!hasAgent && './agent' in (packageOf(dir).exports ?? {}))
     problems.push('package.json exports ./agent, but there is no agent.ts or agent.js')
-  await nextTurn() // earlier pending work is not an effect of the plugin
-  const left = resources().filter(name => !before.includes(name))
-  if (left.length > 0) problems.push(`importing it has effects (${left.join(', ')}): acquire in \`start\``)
+  if (effects.length > 0)
+    problems.push(`importing it has effects (${effects.join(', ')}): acquire in \`start\``)
   const others = settings.others ?? (await builtinOnly(builtin))
   problems.push(...manifestProblems(server, agent, [...others.servers, server]))
   if (agent) problems.push(...agentProblems(server.name, agent, others.agents))
@@ -79,9 +80,6 @@ function packageOf(dir: string): Manifest {
   const file = join(dir, 'package.json')
   return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Manifest) : {}
 }
-
-const resources = (): string[] =>
-  process.getActiveResourcesInfo().filter(name => /^(Timeout|Immediate|TCP|UDP|Server)/.test(name))
 
 async function importHalf<P>(dir: string, name: 'plugin' | 'agent', problems: string[]): Promise<P | null> {
   try {

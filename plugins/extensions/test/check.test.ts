@@ -44,6 +44,44 @@ t.test('a route that another plugin has, and an open schema, are named', async t
   ])
 })
 
+t.test('a timer or a server that an import starts is named', async t => {
+  const importOf = async (before: string) => {
+    const { problems } = await check(t, before, '')
+    const { left } = await import(join(t.testdirName, `acme-${count}`, 'plugin.js'))
+    return { problems, left }
+  }
+
+  const timer = await importOf('export const left = setInterval(() => {}, 60_000)')
+  clearInterval(timer.left)
+  const server = await importOf(`import { createServer } from 'node:net'
+    export const left = createServer().listen(0)`)
+  server.left.close()
+
+  t.same(timer.problems, ['importing it has effects (Timeout): acquire in `start`'])
+  t.same(server.problems, ['importing it has effects (TCPServerWrap): acquire in `start`'])
+})
+
+t.test('a timer that an import has stopped, and work of others in the process, are no effects', async t => {
+  let immediate = setImmediate(function again() {
+    immediate = setImmediate(again)
+  })
+  const tick = setInterval(() => setTimeout(() => {}, 5), 1)
+  t.teardown(() => {
+    clearImmediate(immediate)
+    clearInterval(tick)
+  })
+
+  const { problems } = await check(
+    t,
+    `clearInterval(setInterval(() => {}, 60_000))
+    setImmediate(() => {})
+    await new Promise(resolve => setTimeout(resolve, 20))`,
+    ''
+  )
+
+  t.same(problems, [])
+})
+
 t.test('a schema without a reply is named', async t => {
   const route = `defineRoute({ ...open, url: '/v1/acme', action: 'acme.put', schema: () => ({}), run() {} })`
   t.same((await check(t, '', `routes: [${route}]`)).problems, [
