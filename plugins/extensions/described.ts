@@ -49,7 +49,8 @@ const permissions: Readonly<Record<string, string>> = {
   'kernel.object-kind': 'keep objects on agents',
   'kernel.revocation': 'revoke what a restore brings back',
   'clients.visible': 'decide who sees which clients',
-  'rules.admit': 'decide who may place rules'
+  'rules.admit': 'decide who may place rules',
+  'rules.field': 'store values of rules'
 }
 
 export function describe({ servers, agents, fromOf }: Loaded, plugin: string): Described {

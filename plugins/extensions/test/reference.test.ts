@@ -1,5 +1,5 @@
 // The reference of plugins is generated from schemas and manifests.
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { type TProperties, Type } from 'typebox'
@@ -133,7 +133,10 @@ t.test(
         ...(slots ?? []).map(({ id }) => `\`${id}\``)
       ])
         t.ok(page.includes(expected), `${name}: ${expected}`)
-    t.match(page, /\| `sni_pattern` \| string \| for new connections \| `rule\.sni 0\.9\.0` \|/)
+    t.match(
+      page,
+      /\| `sni_pattern` \| string, at most 255 characters \| for new connections \| `rule\.sni 0\.9\.0` \|/
+    )
     t.match(page, /\| `targets\[\]\.health\.state` \| `"healthy"` or `"failed"` or `"unknown"` \|/)
     t.match(page, /\| `svc_traffic_quota_bytes_used` \| gauge \| `user`, `client` \|/)
     t.match(
@@ -145,9 +148,21 @@ t.test(
   }
 )
 
+/** Adds a table to the plugin: values of its rule field are in a table of `rules`. */
+function addTable(file: string): void {
+  const entity = `defineEntity({ name: 'Idle', tableName: 'acme_idle_idle',
+    properties: { rule_id: p.string().columnType('text').primary(), secs: p.integer() } })`
+  const text = readFileSync(file, 'utf8')
+  const changed = text
+    .replace('defineCode, definePlugin', 'defineCode, defineEntity, definePlugin, p')
+    .replace('codes: [notTcp],', `codes: [notTcp], store: { entities: [${entity}], migrations: [] },`)
+  writeFileSync(file, changed)
+}
+
 t.test('the reference of a folder starts nothing and writes nothing', async t => {
   const dir = t.testdir({ work: {} })
   scaffold('acme-idle', join(dir, 'acme-idle'))
+  addTable(join(dir, 'acme-idle', 'plugin.ts'))
   const files = readdirSync(join(dir, 'acme-idle'), { recursive: true }).sort()
 
   const { code, stdout } = await sluice(['plugin', 'reference', join(dir, 'acme-idle')], {
@@ -157,7 +172,7 @@ t.test('the reference of a folder starts nothing and writes nothing', async t =>
   t.equal(code, 0)
   for (const expected of [
     /^# acme-idle 1\.0\.0$/m,
-    /^- May: run any code as the user of the process, answer requests, keep tables/m,
+    /^- May: run any code as the user of the process, answer requests, keep tables, store values of rules, export metrics, change how rules are forwarded$/m,
     /^\| `acme_idle_idle_secs` \| integer, 1 to 86400 \| for new connections \| `rule\.acme-idle 1\.0\.0` \| Idle time of this rule, in seconds\. \|$/m,
     /^### `GET \/v1\/acme-idle`\n\nRules with an idle time of their own\. Access: superadmins\.$/m,
     /^### `sluice acme-idle list`$/m,
