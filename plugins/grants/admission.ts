@@ -1,5 +1,5 @@
-// Applies grants to rules: who may create which rule, and to which targets agents may connect. A single grant must
-// cover client, protocol and all ports of a rule. The rule may use the targets of all grants that do.
+// Applies grants to rules: decides whether a user may create a rule, and limits its targets. A single grant must cover
+// client, protocol and all ports of a rule. The rule may use the targets of all grants that cover it.
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
 import { Client } from '../../kernel/identity/entities.ts'
 import { type Admission, clientNotGranted, derivedField, type RuleCore } from '../rules/exports.ts'
@@ -25,7 +25,7 @@ export const admission: Admission = {
   }
 }
 
-/** The target lists of the grants that cover a rule; a rule without a list may use any target. */
+/** Derives the target list of a rule from the grants that cover it. A rule without a list may use any target. */
 export const grantTargets = derivedField({
   key,
   requires: { capability, refusal: targetFilterUnsupported },
@@ -51,7 +51,7 @@ const coversPorts = ({ portFrom, portTo }: Grant, { listenFrom, listenTo }: Chec
 export const covers = (grant: Grant, rule: CheckedRule): boolean =>
   appliesTo(grant, rule) && grant.protocols.includes(rule.protocol) && coversPorts(grant, rule)
 
-/** Returns the targets that the covering grants allow together, or null for any target. */
+/** Returns the union of the targets that the covering grants allow, or null for any target. */
 function allowedTargets(grants: readonly Grant[], rule: CheckedRule): readonly Match[] | null {
   const covering = grants.filter(grant => covers(grant, rule))
   const lists = covering.flatMap(({ targets }) => (targets == null ? [] : [targets]))
@@ -59,7 +59,7 @@ function allowedTargets(grants: readonly Grant[], rule: CheckedRule): readonly M
   return [...new Set(lists.flat())].map(target => parseTarget(target, '/targets'))
 }
 
-/** Throws the code of the first condition that no grant meets. */
+/** Throws the error of the first condition that no grant meets. */
 function admitByGrants(grants: readonly Grant[], rule: CheckedRule): void {
   const onClient = grants.filter(grant => appliesTo(grant, rule))
   if (onClient.length === 0)

@@ -36,14 +36,14 @@ const create = defineCommand({
   args: Type.Object({
     user: UserArg,
     client: Type.String({
-      description: 'Id of a client, a name that only one client has, or * for all.',
+      description: 'Id or unique name of a client, or * for all.',
       ...clientNames
     }),
     ports: Type.String({ description: 'Listen ports: p, or a range such as 8000-8999.' }),
     protocol: Type.Optional(Type.Array(Type.String(), { description: 'tcp (default), udp, or both' })),
     target: Type.Optional(
       Type.Array(Type.String(), {
-        description: 'Allowed targets: addresses, CIDRs, names, with :PORTS or without; default: any.'
+        description: 'Allowed targets: addresses, CIDRs or names, optionally with :PORTS. Default: any.'
       })
     ),
     note: Type.Optional(Type.String({ description: 'Free text.' }))
@@ -71,7 +71,9 @@ const list = defineCommand({
   summary: 'List the grants.',
   args: Type.Object({
     user: Type.Optional(UserArg),
-    own: Type.Optional(Type.Boolean({ description: "The caller's own grants; needs no superadmin role." }))
+    own: Type.Optional(
+      Type.Boolean({ description: "List the caller's own grants; needs no superadmin role." })
+    )
   }),
   reads: [listOptionSlots.grant],
   extraArgs: filled => addedArgs(filled(listOptionSlots.grant)),
@@ -116,12 +118,13 @@ export const fills = [grantsKind]
 
 function withHint(error: unknown): never {
   if (!(error instanceof Fault) || error.errorCode.code !== roleRequired.code) throw error
-  throw new Fault(error.errorCode, `${error.message}; your own grants: --own`, { cause: error })
+  throw new Fault(error.errorCode, `${error.message}; to list your own grants, add --own`, { cause: error })
 }
 
 /** Parses 'p' or 'a-b'. */
 function parsePorts(ports: string) {
   const [, from, to = from] = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(ports) ?? []
-  if (from === undefined) throw new Fault(wrongUsage, `PORTS ${ports} is no port and no range such as 80-90`)
+  if (from === undefined)
+    throw new Fault(wrongUsage, `PORTS must be a port or a range such as 80-90, got ${ports}`)
   return { listen_port_start: Number(from), listen_port_end: Number(to) }
 }

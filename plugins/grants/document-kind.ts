@@ -1,5 +1,5 @@
-// Grants in the document of `apply`: matched by user, client, ports and protocols. Only what other plugins add to them is
-// changed in place.
+// Grants in the document of `apply`, matched by user, client, ports and protocols. Only fields that other plugins add can
+// change in place.
 import { isDeepStrictEqual } from 'node:util'
 import { Fault, invalidSchema } from '../../kernel/base/errors.ts'
 import {
@@ -15,7 +15,7 @@ const name = 'grants'
 export const grantsKind = documentKindSlot.fill({
   name,
   role: 'limit',
-  hasSeveral: true, // with other targets or another note
+  hasSeveral: true, // grants with equal keys can differ in targets and note
   async list({ api, isSuperadmin }) {
     if (!isSuperadmin) return [] // other users cannot change their grants
     const rows = await api.list<DocumentEntry>('/v1/grants')
@@ -29,7 +29,10 @@ export const grantsKind = documentKindSlot.fill({
     const { client, client_id, protocols, ...more } = entry
     const named = client_id ?? client
     if (named === undefined || !Array.isArray(protocols))
-      throw new Fault(invalidSchema, 'a grant of the file needs user_id, client, listen ports and protocols')
+      throw new Fault(
+        invalidSchema,
+        'each grant in the file needs user_id, client, listen ports and protocols'
+      )
     const sorted = [...new Set(protocols.map(protocol => String(protocol).toLowerCase()))].sort()
     const body = {
       ...context.defaults(name),

@@ -1,6 +1,6 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core'
 
-/** Client and user are ids, not foreign keys: this plugin deletes grants with them by its slot fills. */
+/** Client and user are ids without foreign keys: slot fills delete the grants of a deleted client or user. */
 export const Grant = defineEntity({
   name: 'Grant',
   tableName: 'grants',
@@ -11,7 +11,7 @@ export const Grant = defineEntity({
     portFrom: p.integer(),
     portTo: p.integer(),
     protocols: p.json().$type<readonly ('tcp' | 'udp')[]>(),
-    targets: p.json().$type<readonly string[] | null>().nullable(), // as formatTarget writes them; null: any
+    targets: p.json().$type<readonly string[] | null>().nullable(), // in the form of formatTarget; null: any
     note: p.string().length(255).nullable(),
     createdAt: p.bigint('number') // ms since 1970, UTC
   }

@@ -38,25 +38,31 @@ export const grantAlreadyExists = defineCode('grant_already_exists', 409, 2)
 interface Services extends Pick<Kernel, 'store' | 'clock' | 'filled'> {
   readonly rules: Rules
 }
-export type GrantsService = ReturnType<typeof openGrants>
+
+/** The service with the methods that only the routes of this plugin use. */
+export interface GrantsService extends Grants {
+  list(where: { readonly userId?: string }, query: Values): PagedRows<GrantRow>
+  /** Changes the note and the fields of other plugins. The permissions of a grant cannot change. */
+  update(id: string, body: UpdateBody, call: Change): Promise<GrantRow>
+}
 
 type Change = Pick<Call, 'change'>
 type Values = Readonly<Record<string, unknown>>
 
-// A rule's message may carry the target lists of all grants of its owner: this limits its size.
+// Limits the size of a rule's message, which can contain the target lists of all grants of its owner.
 const maxGrantsPerUser = 1000
 
-/** Matches the rules that the grant may cover. A rule placed by a superadmin needs no grant. */
+/** Matches the rules that the grant can cover. A rule placed by a superadmin needs no grant. */
 const coverableRules = ({ userId, clientId, protocols, portFrom, portTo }: Grant) => ({
   owner: userId,
   placedBySuperadmin: false,
-  clientId: clientId ?? { $ne: '' }, // each part of a rule on several clients is judged by itself
+  clientId: clientId ?? { $ne: '' }, // each member of a group rule is checked on its client
   protocol: { $in: [...protocols] },
   listenFrom: { $gte: portFrom },
   listenTo: { $lte: portTo }
 })
 
-export function openGrants({ store, clock, filled, rules }: Services) {
+export function openGrants({ store, clock, filled, rules }: Services): GrantsService {
   async function create(body: CreateBody, { change }: Change): Promise<GrantRow> {
     const given = parse(body)
     const values = recordFields.parse(fieldsIn(filled), body)
@@ -76,7 +82,7 @@ export function openGrants({ store, clock, filled, rules }: Services) {
     return row
   }
 
-  /** Removes a grant and the rules that no other grant covers; other rules may get a target list, or a shorter one. */
+  /** Deletes a grant and the rules that no other grant covers. Other rules can get a shorter target list. */
   async function remove(id: string, { change }: Change) {
     const { removed, refreshed } = await change(resourceOf(id, filled), async em => {
       const grant = await find(id, em)
@@ -92,7 +98,6 @@ export function openGrants({ store, clock, filled, rules }: Services) {
     return { grant_id: id, removed_rule_ids: removed.ids }
   }
 
-  /** Changes the note and the fields of other plugins: what the grant allows stays. */
   const update = (id: string, { note, ...fields }: UpdateBody, { change }: Change): Promise<GrantRow> =>
     change(resourceOf(id, filled), async em => {
       const grant = await find(id, em)
@@ -104,11 +109,13 @@ export function openGrants({ store, clock, filled, rules }: Services) {
       return toRow({ ...grant, ...(note !== undefined && { note }) }, filled, em)
     })
 
-  return { ...openGrantReader({ store, filled }), create, update, remove } satisfies Grants &
-    Record<string, unknown>
+  return { ...openGrantReader({ store, filled }), create, update, remove }
 }
 
-function openGrantReader({ store, filled }: Pick<Services, 'store' | 'filled'>) {
+function openGrantReader({
+  store,
+  filled
+}: Pick<Services, 'store' | 'filled'>): Pick<GrantsService, 'list' | 'read' | 'ofUser'> {
   const list = (where: { readonly userId?: string }, query: Values): PagedRows<GrantRow> => ({
     async page(after, take, em) {
       const wanted = listFilters.where(filled(listFilterSlots.grant), query)
@@ -130,7 +137,7 @@ function openGrantReader({ store, filled }: Pick<Services, 'store' | 'filled'>) 
   return { list, read, ofUser }
 }
 
-/** What a grant allows never changes, and is no part of its version. */
+/** The version covers the fields that can change: the permissions of a grant cannot. */
 export const resourceOf = (id: string, filled: SlotReader): Resource => ({
   kind: 'grant',
   id,
@@ -148,7 +155,7 @@ async function find(id: string, em: EntityManager): Promise<Grant> {
   return grant
 }
 
-/** A second equal grant would allow nothing more, and would keep what it allows after one of them is deleted. */
+/** Refuses an equal grant: it would allow nothing more, and deleting one of the two would have no effect. */
 async function requireNew(grant: Grant, em: EntityManager): Promise<void> {
   const { userId, clientId, portFrom, portTo } = grant
   const terms = ({ protocols, targets, note }: Grant) => [protocols, targets ?? null, note ?? null]
@@ -156,14 +163,14 @@ async function requireNew(grant: Grant, em: EntityManager): Promise<void> {
   const equal = others.find(other => other.id !== grant.id && isDeepStrictEqual(terms(other), terms(grant)))
   if (!equal) return
   const details = { grant_id: equal.id }
-  throw new Fault(grantAlreadyExists, `${userId} has this grant already: ${equal.id}`, { details })
+  throw new Fault(grantAlreadyExists, `${userId} already has this grant: ${equal.id}`, { details })
 }
 
 async function requireRoom({ userId, targets }: Grant, em: EntityManager): Promise<void> {
   const others = await em.find(Grant, { userId }, { fields: ['targets'] })
   const entries = others.reduce((sum, other) => sum + (other.targets?.length ?? 0), targets?.length ?? 0)
   if (others.length >= maxGrantsPerUser)
-    throw new Fault(limitReached, `${userId} has ${maxGrantsPerUser} grants already; delete one first`)
+    throw new Fault(limitReached, `${userId} already has ${maxGrantsPerUser} grants; delete one first`)
   if (entries > maxTargetsPerUser)
     throw new Fault(
       limitReached,

@@ -38,7 +38,7 @@ interface Deps extends Kernel {
 export default definePlugin<Deps>({
   name: 'grants',
   version: '1.0.0',
-  description: 'Which clients, ports and targets users may use for rules.',
+  description: 'Limits the clients, ports and targets that users may use for rules.',
   kernel: '^2.0.0',
   needs: { http: '^1.0.0', clients: '^1.0.0', users: '^1.0.0', rules: '^1.0.0' },
   codes: [

@@ -26,8 +26,14 @@ interface Deps {
 
 const createErrors = (filled: SlotReader) => [
   ...recordFields.errors(fieldsIn(filled)),
-  ...[userNotFound, clientNotFound, clientNameAmbiguous, limitReached, grantAlreadyExists],
-  ...[invalidPortRange, emptyProtocolSet, invalidGrantTarget]
+  userNotFound,
+  clientNotFound,
+  clientNameAmbiguous,
+  limitReached,
+  grantAlreadyExists,
+  invalidPortRange,
+  emptyProtocolSet,
+  invalidGrantTarget
 ]
 
 const filterErrors = (filled: SlotReader) => listFilters.errors(filled(listFilterSlots.grant))
@@ -38,7 +44,7 @@ const create = defineRoute({
   action: 'grant.create',
   access: 'superadmin',
   status: 201,
-  summary: 'Lets a user create rules on a client, or on all.',
+  summary: 'Lets a user create rules on one client or on all clients.',
   schema: filled => ({ body: createBody(filled), reply: grantRow(filled), errors: createErrors(filled) }),
   run: ({ grants }: Deps, call) => grants.create(call.body, call),
   replay: ({ grants }, _, id) => grants.read(id)
@@ -83,8 +89,9 @@ const update = defineRoute({
   url: '/v1/grants/:grant_id',
   action: 'grant.change',
   access: 'superadmin',
-  summary: 'Changes what is noted of a grant.',
-  description: 'Absent fields stay. What the grant allows does not change.',
+  summary: 'Changes the note of a grant.',
+  description:
+    'Also changes fields of plugins, such as labels. Absent fields keep their values; the permissions cannot change.',
   schema: filled => ({
     params: GrantParams,
     body: updateBody(filled),
@@ -101,7 +108,7 @@ const remove = defineRoute({
   action: 'grant.delete',
   access: 'superadmin',
   summary: 'Deletes a grant.',
-  description: 'Rules that no other grant allows go with it; the reply lists them.',
+  description: 'Also deletes the rules that no other grant allows; the reply lists them.',
   schema: () => ({ params: GrantParams, reply: Removed, errors: [grantNotFound] }),
   run: ({ grants }: Deps, call) => grants.remove(call.params.grant_id, call)
 })

@@ -19,16 +19,16 @@ const Targets = Type.Array(Type.String({ maxLength: 300 }), {
   minItems: 1,
   maxItems: 100,
   description:
-    'Addresses, CIDRs and host names, each with ports or without: 10.0.0.0/8:443, db.example:5000-5010.',
+    'Addresses, CIDRs and host names, optionally with ports: 10.0.0.0/8:443, db.example:5000-5010.',
   examples: [['10.0.0.0/8']]
 })
 
 const Create = Type.Object({
   user_id: UserId,
-  client_id: Type.Optional(Type.String({ description: 'An id, or * for every client.' })),
+  client_id: Type.Optional(Type.String({ description: 'Id of a client, or * for every client.' })),
   client: Type.Optional(
     Type.String({
-      description: 'In place of client_id: an id, or the name of one client.',
+      description: 'Instead of client_id: an id, or the unique name of a client.',
       examples: ['paris']
     })
   ),
@@ -67,12 +67,12 @@ const Row = Type.Object({
   client_name: orNull(Type.String({ description: 'null: every client.', examples: ['paris'] })),
   listen_port_start: Type.Integer({ description: 'First listen port.', examples: [8000] }),
   listen_port_end: Type.Integer({ description: 'Last listen port.', examples: [8999] }),
-  protocols: Type.Array(Protocol, { description: 'What rules may be.' }),
+  protocols: Type.Array(Protocol, { description: 'Allowed protocols.' }),
   targets: orNull(
     Type.Array(Type.String(), { description: 'null: every target.', examples: [['10.0.0.0/8']] })
   ),
   note: orNull(Type.String({ description: 'Free text.', examples: ['ticket 4711'] })),
-  created_at: timeOf('When it was created.')
+  created_at: timeOf('When the grant was created.')
 })
 export type GrantRow = Static<typeof Row> & Values
 
@@ -84,7 +84,7 @@ export const grantRow = (filled: SlotReader) =>
 export const Removed = closed({
   grant_id: GrantId,
   removed_rule_ids: Type.Array(Type.String(), {
-    description: 'Rules that no other grant allows.',
+    description: 'Deleted rules, which no other grant allows.',
     examples: [['01KCD3F0P7Q4Y6Z8V1T5S9R2NB']]
   })
 })

@@ -1,4 +1,4 @@
-// An entry of a grant's target list: an address, a CIDR or a host name, with or without ports.
+// An entry of a grant's target list: an address, a CIDR or a host name, optionally with ports.
 import ipaddr from 'ipaddr.js'
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
 import type { Match } from './wire.ts'
@@ -15,19 +15,22 @@ export function parseTarget(text: string, field: string): Match {
   const [, bracketed, bare, ports] =
     /^(?:\[([^\]]+)\]|([^[\]:]+))(?::([\d-]+))?$/.exec(isBare6 ? `[${text}]` : text) ?? []
   const host = bracketed ?? bare
-  if (host === undefined) return fail('is no HOST or HOST:PORTS; an IPv6 address before ports is in brackets')
+  if (host === undefined)
+    return fail('is not HOST or HOST:PORTS; put an IPv6 address before ports in brackets')
   const match = parseHost(host)
   if (match === null || (bracketed !== undefined && match.host !== undefined))
-    return fail('names no address, no CIDR and no DNS name')
+    return fail('is not an address, a CIDR or a DNS name')
   return {
     ...match,
-    ...(ports !== undefined && (parsePorts(ports) ?? fail('has ports that are not p or a-b')))
+    ...(ports !== undefined &&
+      (parsePorts(ports) ?? fail('has invalid ports; give p or a-b, from 1 to 65535')))
   }
 }
 
 function parsePorts(text: string) {
   const [, first, last] = /^(\d{1,5})(?:-(\d{1,5}))?$/.exec(text) ?? []
-  const [from, to] = [Number(first), Number(last ?? first)]
+  const from = Number(first)
+  const to = Number(last ?? first)
   return from >= 1 && from <= to && to <= 65535 ? { port_from: from, port_to: to } : null
 }
 
@@ -35,7 +38,7 @@ function parseHost(host: string): Pick<Match, 'cidr' | 'host'> | null {
   const [address = '', bits, ...rest] = host.split('/')
   if (!isAddress(address)) return isName(host) ? { host: host.toLowerCase().replace(/\.$/, '') } : null
   const given = ipaddr.parse(address)
-  const unmapped = ipaddr.process(address) // an IPv4-mapped address becomes IPv4, and so does its prefix
+  const unmapped = ipaddr.process(address) // an IPv4-mapped address or prefix becomes IPv4
   const skipped = given.kind() === unmapped.kind() ? 0 : 96
   const full = addressBits(unmapped.toString())
   const length = bits === undefined ? full : Number(bits) - skipped
@@ -57,7 +60,7 @@ function isName(text: string): boolean {
   return name.length <= 253 && labels.every(part => label.test(part)) && !/^\d+$/.test(labels.at(-1) ?? '')
 }
 
-/** Returns the normal form: equal targets have equal text. */
+/** Returns the normal form, so that equal targets have equal text. */
 export function formatTarget({ cidr = '', host = cidr, port_from: from, port_to: to }: Match): string {
   if (from === undefined) return host
   const bracketed = host.includes(':') ? `[${host}]` : host
@@ -65,14 +68,14 @@ export function formatTarget({ cidr = '', host = cidr, port_from: from, port_to:
 }
 
 interface TargetRange {
-  readonly host: string // as the rule has it
+  readonly host: string // as in the rule
   readonly from: number
   readonly to: number
 }
 
 /**
- * True if the list allows every port of the target. A name may have allowed addresses: the agent checks them when it
- * connects.
+ * True if the list allows every port of the target. Accepts a name that may resolve to an allowed address: the agent
+ * checks the address when it connects.
  */
 export function allows(list: readonly Match[], { host, from, to }: TargetRange): boolean {
   const fitting = list.filter(match => mayMatch(match, host))

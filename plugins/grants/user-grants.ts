@@ -1,4 +1,4 @@
-// Grants in the row of a user, their removal with the user, and clean-up at a start and after a restore.
+// The number of grants in a user's row, the deletion of grants with their user, and cleanup at start and after a restore.
 import type { EntityManager, FilterQuery } from '@mikro-orm/sql'
 import { Type } from 'typebox'
 import { Client, User } from '../../kernel/identity/entities.ts'
@@ -13,7 +13,7 @@ import { fieldsIn } from './schema.ts'
 
 export const grantCount: RowField = {
   key: 'grant_count',
-  schema: Type.Integer({ minimum: 0, description: 'Grants of the user.' }),
+  schema: Type.Integer({ minimum: 0, description: 'Number of grants of the user.' }),
   defaultValue: 0,
   async load(userIds, em) {
     const where = { userId: { $in: [...userIds] } }
@@ -26,7 +26,7 @@ export const openUserRemoval = ({ filled }: Pick<Kernel, 'filled'>): Removal => 
   remove: async ({ id: userId }, em) => ({ ids: await deleteGrants({ userId }, filled, em) })
 })
 
-/** Deletes grants with the fields of other plugins; returns their ids. */
+/** Deletes grants and the fields that other plugins store for them; returns their ids. */
 export async function deleteGrants(
   where: FilterQuery<Grant>,
   filled: SlotReader,
@@ -39,7 +39,7 @@ export async function deleteGrants(
   return ids
 }
 
-/** Deletes grants of users and clients deleted while this plugin was disabled, even if a new user has the same id. */
+/** Deletes grants of users and clients deleted while this plugin was off, even if a new user has the same id. */
 export async function sweepOrphans(filled: SlotReader, em: EntityManager): Promise<void> {
   const users = new Map((await em.find(User, {})).map(({ id, createdAt }) => [id, createdAt]))
   const clients = new Set((await em.find(Client, {}, { fields: ['id'] })).map(({ id }) => id))

@@ -5,7 +5,7 @@ export const key = 'grant_targets'
 export const capability: Capability = { id: 'rule.target-filter', since: '2.0.0' }
 
 const Port = Type.Integer({ minimum: 0, maximum: 65_535 })
-export const maxTargetsPerUser = 500 // in all grants
+export const maxTargetsPerUser = 500 // across all grants of the user
 
 export const Targets = defineMessage({
   name: 'sluice.grants.Targets',

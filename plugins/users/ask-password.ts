@@ -5,7 +5,7 @@ import type { CommandCall } from '../../kernel/cli/command.ts'
 
 type Source = Pick<CommandCall<unknown>, 'env' | 'input'>
 
-/** Reads a new password from the environment, a prompt or standard input. In an option, other users could see it. */
+/** Reads a new password from the environment, a prompt or standard input. Never from an option, which other users see. */
 export async function askPassword({ env, input }: Source): Promise<string> {
   const fromEnv = env['SVC_NEW_PASSWORD']
   if (fromEnv !== undefined && fromEnv !== '') return fromEnv

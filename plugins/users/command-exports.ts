@@ -1,2 +1,2 @@
-// The parts of this plugin that commands of other plugins may use. Nothing of the server is loaded with them.
+// The parts of this plugin for commands of other plugins. They load no server code.
 export { UserArg, userIds } from './user-argument.ts'

@@ -22,13 +22,13 @@ const create = defineCommand({
   summary: 'Create a user.',
   args: Type.Object({
     user: Type.String({ description: 'The new user_id.' }),
-    display_name: Type.Optional(Type.String({ description: 'Default is the user_id.' })),
+    display_name: Type.Optional(Type.String({ description: 'Default: the user_id.' })),
     role: Role,
     initial_password: Type.Optional(
-      Type.Boolean({ description: 'Take a password from SVC_NEW_PASSWORD, a prompt or standard input.' })
+      Type.Boolean({ description: 'Read a password from SVC_NEW_PASSWORD, a prompt or standard input.' })
     ),
     password_change_required: Type.Optional(
-      Type.Boolean({ description: 'The password must be changed at the first login, within 24 hours.' })
+      Type.Boolean({ description: 'The user must change the password at the first login, within 24 hours.' })
     )
   }),
   positional: ['user'],
@@ -75,13 +75,13 @@ const show = defineCommand({
 
 const update = defineCommand({
   name: 'user update',
-  summary: 'Rename a user, change the role, disable or enable.',
+  summary: 'Rename a user, change the role, or disable or enable the user.',
   args: Type.Object({
     user: UserArg,
     display_name: Type.Optional(Type.String({ description: '1 to 64 characters.' })),
     role: Role,
     disable: Type.Optional(
-      Type.Boolean({ description: 'End the sessions and refuse the credentials; the rules keep running.' })
+      Type.Boolean({ description: 'End the sessions and refuse the tokens; the rules stay active.' })
     ),
     enable: Type.Optional(Type.Boolean({ description: 'Allow the user to sign in again.' }))
   }),
@@ -99,7 +99,7 @@ const update = defineCommand({
 const remove = defineCommand({
   name: 'user delete',
   aliases: ['remove'],
-  summary: 'Delete a user and everything that belongs to it; its live connections are cut.',
+  summary: 'Delete a user and everything that the user owns, and cut the live connections.',
   args: Type.Object({ user: UserArg, yes: Yes }),
   positional: ['user'],
   async run({ api, args: { user }, print, confirm }) {
@@ -114,10 +114,10 @@ async function countLosses(api: Api, user: string): Promise<string[]> {
     api.rows('GET /v1/grants', { query: { user_id: user } }),
     api.rows('GET /v1/users/{user_id}/credentials', { path: { user_id: user } })
   ])
-  return [`rules: ${rules.length}`, `grants: ${grants.length}`, `credentials: ${credentials.length}`]
+  return [`rules: ${rules.length}`, `grants: ${grants.length}`, `tokens: ${credentials.length}`]
 }
 
-/** The columns of a table without those that plugins add. */
+/** Returns the columns with scalar values: plugins add the others. */
 const scalarColumns = ([first = {}]: readonly object[]): string[] =>
   Object.entries(first).flatMap(([name, value]) =>
     typeof value === 'object' && value !== null ? [] : [name]

@@ -8,10 +8,10 @@ import { defineSlot } from '../../kernel/slot.ts'
 export { askPassword } from './ask-password.ts'
 export { invalidDisplayName, invalidUserId, reservedUserId, userAlreadyExists } from './codes.ts'
 
-/** The action of `GET /v1/users/me`, which a session with a temporary password may also call. */
+/** The action of `GET /v1/users/me`. A session with a temporary password may also call it. */
 export const selfReadAction = 'self.read'
 
-/** One more field of a user's row. */
+/** An additional field of a user's row. */
 export interface RowField<S extends TSchema = TSchema> {
   readonly key: string
   readonly schema: S
@@ -21,11 +21,11 @@ export interface RowField<S extends TSchema = TSchema> {
 
 export const rowFieldSlot = defineSlot<RowField>('users.row', { keyOf: ({ key }) => key })
 
-/** More fields of the body that creates a user. */
+/** Additional fields of the body that creates a user. */
 export interface Creation {
   readonly properties: TProperties
-  readonly errors?: readonly ErrorCode[] // of `prepare`, for OpenAPI; default: all codes of the plugin
-  /** Checks the body and does slow work, before the transaction. Returns what to do in it. */
+  readonly errors?: readonly ErrorCode[] // thrown by `prepare`, for OpenAPI; default: all codes of the plugin
+  /** Checks the body and does slow work before the transaction. Returns the function to run in it. */
   prepare(body: Readonly<Record<string, unknown>>): Promise<Save>
 }
 export type Save = (userId: string, em: EntityManager) => Promise<void>
@@ -35,10 +35,10 @@ export const creationSlot = defineSlot<Creation>('users.creating')
 /** Called when a user is disabled, in the same transaction. */
 export const disableSlot = defineSlot<(user: User, em: EntityManager) => Promise<void>>('users.disabling')
 
-/** Called when the role of a user changes, in the same transaction. Returns what to do after the commit. */
+/** Called when the role of a user changes, in the same transaction. Returns a function to run after the commit. */
 export const roleSlot = defineSlot<(user: User, em: EntityManager) => Promise<() => void>>('users.role')
 
-/** Deletes what belongs to a deleted user, in the same transaction. A later user of that name inherits nothing. */
+/** Deletes data of a deleted user in the same transaction, so that a later user of that name inherits nothing. */
 export interface Removal {
   readonly key?: `removed_${string}_ids` // field of the response that lists the deleted ids
   remove(user: User, em: EntityManager): Promise<Removed>
@@ -56,23 +56,23 @@ export interface NewUser {
   readonly role: Role
 }
 
-/** Somebody whom an authenticator has verified in its own way. */
+/** A user verified by an authenticator. */
 export interface Verified {
   readonly userId: string
   readonly method: string // see Principal.method
   readonly requires?: AuthenticatedCaller['requires']
-  /** Makes the user of a first request; `by` is the actor of that in the audit log: '_' and the plugin's name. */
+  /** Creates the user at the first request. `by` is the actor in the audit log: '_' and the plugin's name. */
   readonly makes?: { readonly by: string; readonly role: Role }
 }
 
 /** The service `users`. */
 export interface Users {
   find(em: EntityManager, userId: string): Promise<User | null>
-  /** Throws `user_not_found`; also for `_operator`, which is not a user. */
+  /** Throws `user_not_found`, also for `_operator`, which is not a user. */
   get(em: EntityManager, userId: string): Promise<User>
   /** Returns the user as `insert` would store it, or throws. Use it before slow work. */
   check(user: NewUser): NewUser
   insert(em: EntityManager, user: NewUser): Promise<User>
-  /** Returns the verified user as the caller of a request; null for a disabled one, and one that is unknown and not made. */
+  /** Returns the verified user as the caller of a request. Null for a disabled user, and for an unknown one without `makes`. */
   caller(em: EntityManager, verified: Verified): Promise<AuthenticatedCaller | null>
 }

@@ -23,15 +23,22 @@ interface Deps extends RouteDeps, Pick<Kernel, 'filled'> {
 export default definePlugin<Deps>({
   name: 'users',
   version: '1.0.0',
-  description: 'Who may sign in and call the API.',
+  description: 'Manages the users who may sign in and call the API.',
   kernel: '^2.0.0',
   needs: { http: '^1.0.0' },
   codes: Object.values(codes),
   services: { directory: asFunction(openUserDirectory).singleton() },
   exports: { users: asFunction(openUsers).singleton() },
   slots: [
-    ...[rowFieldSlot, creationSlot, disableSlot, roleSlot, removalSlot],
-    ...[recordFieldSlots.user, listFilterSlots.user, recordOptionSlots.user, listOptionSlots.user]
+    rowFieldSlot,
+    creationSlot,
+    disableSlot,
+    roleSlot,
+    removalSlot,
+    recordFieldSlots.user,
+    listFilterSlots.user,
+    recordOptionSlots.user,
+    listOptionSlots.user
   ],
   fills: [
     documentSchemaSlot.fillWith(({ filled }: Deps) => ({

@@ -41,7 +41,10 @@ const create = defineRoute({
     body: createBody(filled),
     reply: userRow(filled),
     errors: [
-      ...[invalidUserId, reservedUserId, invalidDisplayName, userAlreadyExists],
+      invalidUserId,
+      reservedUserId,
+      invalidDisplayName,
+      userAlreadyExists,
       ...recordFields.errors(fieldsIn(filled)),
       ...filled(creationSlot).flatMap(({ value, codes }) => value.errors ?? codes ?? [])
     ]
@@ -69,7 +72,7 @@ const read = defineRoute({
   action: 'user.read',
   access: 'user',
   summary: 'Returns one user.',
-  description: 'Without the superadmin role only yourself.',
+  description: 'Without the superadmin role you can only read yourself.',
   schema: filled => ({ params: UserParams, reply: userRow(filled), errors: [userNotFound, notOwner] }),
   record: ({ user_id: id }, filled) => resourceOf(id, filled),
   run: ({ directory }: RouteDeps, { params, principal }) => directory.read(params.user_id, principal)
@@ -81,13 +84,17 @@ const update = defineRoute({
   action: 'user.update',
   access: 'superadmin',
   summary: 'Changes a user.',
-  description: 'Renames a user, changes its role, disables or enables it. Absent fields stay.',
+  description:
+    'Renames a user, changes the role, or disables or enables the user. Absent fields keep their values.',
   schema: filled => ({
     params: UserParams,
     body: updateBody(filled),
     reply: userRow(filled),
     errors: [
-      ...[userNotFound, invalidDisplayName, cannotRemoveSelf, lastSuperadmin],
+      userNotFound,
+      invalidDisplayName,
+      cannotRemoveSelf,
+      lastSuperadmin,
       ...recordFields.errors(fieldsIn(filled))
     ]
   }),
@@ -101,7 +108,7 @@ const remove = defineRoute({
   action: 'user.delete',
   access: 'superadmin',
   summary: 'Deletes a user.',
-  description: 'Everything that belongs to the user goes with it; the reply lists the ids.',
+  description: 'Also deletes everything that the user owns; the reply lists the ids.',
   schema: filled => ({
     params: UserParams,
     reply: removedUser(filled),

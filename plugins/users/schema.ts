@@ -16,7 +16,7 @@ export const UserParams = closed({ user_id: UserId })
 export const Me = closed({ user_id: UserId, role: Role, display_name: DisplayName }, { $id: 'Me' })
 export type Me = Static<typeof Me>
 
-// users.ts checks the form of user_id and display_name, with error codes of their own.
+// users.ts checks the form of user_id and display_name, to return specific error codes.
 const Create = Type.Object({
   user_id: UserId,
   display_name: DisplayName,
@@ -29,7 +29,7 @@ const Update = Type.Object({
   display_name: Type.Optional(DisplayName),
   role: Type.Optional(roleSchema({ ...roleCode, description: 'A superadmin sees and changes everything.' })),
   disabled: Type.Optional(
-    Type.Boolean({ description: 'Ends the sessions and refuses the credentials; the rules keep running.' })
+    Type.Boolean({ description: 'Ends the sessions and refuses the tokens; the rules stay active.' })
   )
 })
 
@@ -37,7 +37,7 @@ const Row = Type.Object({
   user_id: UserId,
   display_name: DisplayName,
   role: Role,
-  disabled: Type.Boolean({ description: 'May not sign in, and the credentials are refused.' }),
+  disabled: Type.Boolean({ description: 'The user cannot sign in, and the tokens are refused.' }),
   created_at: timeOf('When the user was created.')
 })
 
@@ -81,13 +81,13 @@ export function removedUser(filled: SlotReader) {
   const lists = Object.fromEntries(
     keys.map(key => [
       key,
-      Type.Array(Type.String(), { description: 'Ids of what went with the user.', examples: [[]] })
+      Type.Array(Type.String(), { description: 'Ids of objects deleted with the user.', examples: [[]] })
     ])
   )
   return closedWith<RemovedUser>(Removed.properties, lists)
 }
 
-/** `added` is known only at boot, so the static type T is given. */
+/** `added` is known only at boot, so the caller gives the static type T. */
 const closedWith = <T>(
   core: TProperties,
   added: Record<string, TSchema>,

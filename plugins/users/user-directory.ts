@@ -30,10 +30,24 @@ interface Deps extends Kernel {
 }
 type Change = Pick<Call, 'principal' | 'change'>
 
-export type UserDirectory = ReturnType<typeof openUserDirectory>
+interface UserReader {
+  /** Returns the caller, also for the operator token. */
+  readSelf(caller: Principal): Promise<Me>
+  list(query: Readonly<Record<string, unknown>>): PagedRows<UserRow>
+  /** Throws `not_owner` before any look-up, so that the refusal does not show whether the user exists. */
+  read(id: string, caller: Principal): Promise<UserRow>
+}
 
 /** Reads and changes users for the routes. */
-export function openUserDirectory(deps: Deps) {
+export interface UserDirectory extends UserReader {
+  create(body: CreateBody, call: Change): Promise<UserRow>
+  /** Absent fields keep their values. Refuses to leave no enabled superadmin. */
+  update(id: string, body: UpdateBody, call: Change): Promise<UserRow>
+  /** Deletes a user and everything that the user owns. Refuses to leave no enabled superadmin. */
+  remove(id: string, call: Change): Promise<RemovedUser>
+}
+
+export function openUserDirectory(deps: Deps): UserDirectory {
   const { filled, users } = deps
 
   async function create(body: CreateBody, { change }: Change): Promise<UserRow> {
@@ -91,7 +105,7 @@ export function openUserDirectory(deps: Deps) {
   return { ...openUserReader(deps), create, update, remove }
 }
 
-/** What other plugins know of a user is no part of its version, but for the fields that a change of it takes. */
+/** The version covers the fields that a change accepts, not other data that plugins add. */
 export const resourceOf = (id: string, filled: SlotReader): Resource => ({
   kind: 'user',
   id,
@@ -105,11 +119,14 @@ export const resourceOf = (id: string, filled: SlotReader): Resource => ({
   }
 })
 
-/** Of a change that returns the row. */
+/** The resource of a change that returns the row: the row contains the version. */
 const resourceWithRow = (id: string, filled: SlotReader): Resource => ({
   ...resourceOf(id, filled),
   versionIn: (row: UserRow) => [
-    ...[row.display_name, row.role, row.disabled, Date.parse(row.created_at)],
+    row.display_name,
+    row.role,
+    row.disabled,
+    Date.parse(row.created_at),
     ...fieldsIn(filled).map(({ value: { key } }) => row[key])
   ]
 })
@@ -120,7 +137,7 @@ async function save(user: User, before: User, em: EntityManager): Promise<void> 
   if (role !== before.role || disabled !== before.disabled) noteRevokedRights(user, em)
 }
 
-/** Who was disabled, demoted or deleted is not what it was before. */
+/** Records the change, so that a restored backup does not bring the old rights back. */
 const noteRevokedRights = ({ id, createdAt, role, disabled }: User, em: EntityManager): void =>
   noteRevoked(em, 'update kernel_user set role = ?, disabled = ? where id = ? and created_at = ?', [
     role,
@@ -132,7 +149,7 @@ const noteRevokedRights = ({ id, createdAt, role, disabled }: User, em: EntityMa
 const isAdmin = ({ role, disabled }: Pick<User, 'role' | 'disabled'>): boolean =>
   role === 'superadmin' && !disabled
 
-/** Runs in the transaction of the change: of two that would remove the last two superadmins, one is refused. */
+/** Call it in the transaction of the change, so that one of two changes to the last two superadmins is refused. */
 async function requireOtherSuperadmin(user: User, { userId }: Principal, em: EntityManager): Promise<void> {
   if (user.id === userId)
     throw new Fault(cannotRemoveSelf, 'you cannot demote, disable or delete yourself; ask another superadmin')
@@ -140,7 +157,7 @@ async function requireOtherSuperadmin(user: User, { userId }: Principal, em: Ent
     throw new Fault(lastSuperadmin, `${user.id} is the last enabled superadmin; create another one first`)
 }
 
-function openUserReader({ store, filled, users }: Deps) {
+function openUserReader({ store, filled, users }: Deps): UserReader {
   const userOf = store.remembered([User.meta.tableName], (id, em) => users.get(em, id))
 
   async function readSelf({ userId, role }: Principal): Promise<Me> {
@@ -157,16 +174,16 @@ function openUserReader({ store, filled, users }: Deps) {
     }
   })
 
-  /** Compares the caller with the path before any look-up: the refusal does not show whether the user exists. */
   async function read(id: string, { role, userId }: Principal): Promise<UserRow> {
-    if (role !== 'superadmin' && userId !== id) throw new Fault(notOwner, 'this is another user')
+    if (role !== 'superadmin' && userId !== id)
+      throw new Fault(notOwner, `only ${id} or a superadmin may read user ${id}`)
     return store.read(async em => userRow(await users.get(em, id), filled, em))
   }
 
   return { readSelf, list, read }
 }
 
-/** Returns the users as the API shows them, with the fields that other plugins add. */
+/** Returns the users as the API shows them, including fields that other plugins add. */
 async function userRows(users: readonly User[], filled: SlotReader, em: EntityManager): Promise<UserRow[]> {
   const ids = users.map(({ id }) => id)
   const [own, ...fields] = await Promise.all([

@@ -29,7 +29,7 @@ export function openUsers({ clock, act }: Deps): Users {
   }: Required<Pick<Verified, 'userId' | 'makes'>>): Promise<void> =>
     act(by, 'user.create', ({ change }) =>
       change({ kind: 'user', id: userId }, async em => {
-        if (await find(em, userId)) return // two first requests at once
+        if (await find(em, userId)) return // a concurrent first request created the user
         await insert(em, { userId, displayName: userId, role })
       })
     )
@@ -62,7 +62,10 @@ function check({ userId, displayName, role }: NewUser): NewUser {
   if (userId.startsWith('_') || userId === 'me')
     throw new Fault(reservedUserId, 'user_id: "me" and names with a leading _ are reserved; choose another')
   if (!/^[a-z][a-z0-9_-]{0,31}$/.test(userId))
-    throw new Fault(invalidUserId, 'user_id is 1 to 32 of a-z, 0-9, _ and -, and begins with a letter')
+    throw new Fault(
+      invalidUserId,
+      'user_id must be 1 to 32 characters of a-z, 0-9, _ and -, and begin with a letter'
+    )
   return { userId, displayName: normalizeDisplayName(displayName), role }
 }
 
@@ -73,7 +76,7 @@ export function normalizeDisplayName(displayName: string): string {
   if (length < 1 || length > 64 || controlChars.test(name) || !name.isWellFormed())
     throw new Fault(
       invalidDisplayName,
-      'display_name is 1 to 64 characters, without control or direction marks'
+      'display_name must be 1 to 64 characters, without control or direction marks'
     )
   return name
 }

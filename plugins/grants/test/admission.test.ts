@@ -1,4 +1,4 @@
-// The rules that the grants let a user create, and what happens to them when a grant is deleted.
+// The rules that grants let a user create, and the effect of deleting a grant.
 import t from 'tap'
 import { rulesFixture, until } from '../../rules/test/fixture.ts'
 import { messages, RulePush, RuleRemove } from '../../rules/wire.ts'

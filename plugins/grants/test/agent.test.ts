@@ -7,9 +7,9 @@ import { Targets } from '../wire.ts'
 
 const codec = openCodec([Targets])
 
-t.test('a target list becomes one more filter of the rule', async t => {
+t.test('a target list adds a filter to the rule', async t => {
   const guardrail = { allow: null, deny: [{ cidr: '169.254.0.0/16' }], refusal: 'denied_by_agent' }
-  const draft = { target: [guardrail] } as unknown as EngineRuleDraft // the part that this field uses
+  const draft = { target: [guardrail] } as unknown as EngineRuleDraft // the parts that this field uses
   const allow = ['10.0.0.0/8', 'db.example:5000-5010'].map(entry => parseTarget(entry, '/targets'))
 
   const [field] = agent.fields

@@ -1,4 +1,4 @@
-// With real processes: a user's connections reach the granted targets only, and end with the grant.
+// With real processes: a user's connections reach only granted targets, and end with the grant.
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'

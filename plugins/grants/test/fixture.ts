@@ -1,4 +1,4 @@
-// A server with rules and grants, a client whose agent can filter, and a user.
+// A server with rules and grants, a user, and a client with an agent that supports target filters.
 import type { Test } from 'tap'
 import type { ScriptedAgent } from '../../../kit/scripted-agent.ts'
 import type { Reply, TestServerOptions } from '../../../kit/test-server.ts'

@@ -1,4 +1,4 @@
-// Grants: created, listed, deleted, and removed with their user or client.
+// Creating, listing and deleting grants, also with their user or client.
 import t from 'tap'
 import { rulesFixture } from '../../rules/test/fixture.ts'
 import { grantsFixture, plugins, refusal } from './fixture.ts'
@@ -32,7 +32,7 @@ t.test('a grant is stored with the id of its client, and shown', async t => {
   t.match((await app.call('GET', '/v1/users/ada')).body, { grant_count: 1 })
 })
 
-t.test('an equal grant is refused with the id of the first; one that differs is another grant', async t => {
+t.test('an equal grant is refused with the id of the first; a different one is accepted', async t => {
   const app = await grantsFixture(t)
   const terms = { protocols: ['udp', 'tcp'], targets: ['db.example', '10.0.0.0/8'], note: 'until May' }
   const first = await app.grant({ client: 'edge', ...terms })
@@ -52,7 +52,7 @@ t.test('an equal grant is refused with the id of the first; one that differs is 
     t.equal((await app.grant({ client: 'edge', ...terms, ...change })).status, 201, JSON.stringify(change))
 })
 
-t.test('a grant for every client has no name', async t => {
+t.test('a grant for every client has no client name', async t => {
   const app = await grantsFixture(t)
 
   t.match(await app.grant({ client_id: '*' }), { status: 201, body: { client_id: '*', client_name: null } })
@@ -106,7 +106,7 @@ t.test('the target entries of one user are limited', async t => {
   t.equal((await app.grant()).status, 201)
 })
 
-t.test('deleting a user removes the grants of the user and returns their ids', async t => {
+t.test('deleting a user deletes the grants of the user and returns their ids', async t => {
   const app = await grantsFixture(t)
   const { grant_id: id } = (await app.grant()).body
 
@@ -114,7 +114,7 @@ t.test('deleting a user removes the grants of the user and returns their ids', a
   t.same((await app.call('GET', '/v1/grants')).body, [])
 })
 
-t.test('deleting a client removes its grants; those for every client stay', async t => {
+t.test('deleting a client deletes its grants; grants for every client stay', async t => {
   const app = await grantsFixture(t)
   await app.grant()
   const all = await app.grant({ client_id: '*' })

@@ -1,4 +1,4 @@
-// The services `grants` and `stats`, as a plugin of a stranger uses them.
+// The services `grants` and `stats`, as a third-party plugin uses them.
 import t from 'tap'
 import { definePlugin, type Kernel } from '../../../kernel/plugin.ts'
 import type { Act } from '../../http/exports.ts'
@@ -56,7 +56,7 @@ t.test(
   }
 )
 
-t.test('a plugin reads what a rule has forwarded, as far as the caller may see it', async t => {
+t.test('a plugin reads the traffic of a rule that the caller may see', async t => {
   const app = await grantsFixture(t, { plugins: [...plugins, 'stats', acme] })
   const { stats } = app.server.depsOf('acme') as Kernel & { readonly stats: Stats }
   const { rule_id: id } = (await app.push()).body

@@ -40,12 +40,12 @@ async function commandFixture(t: Test) {
         args,
         filled: () => [],
         api,
-        confirm: async () => {}, // nobody is asked
+        confirm: async () => {}, // skips the question
         print,
-        input: Readable.from([input]) as unknown as NodeJS.ReadableStream, // the part that is read here
+        input: Readable.from([input]) as unknown as NodeJS.ReadableStream, // the parts that these commands read
         env
       }
-      await command.run(call as CommandCall<Args>) // what these commands use of a call
+      await command.run(call as CommandCall<Args>) // the parts of a call that these commands use
     })
     try {
       await program.parseAsync(line.split(' '), { from: 'user' })
@@ -76,7 +76,7 @@ t.test('a user is created, listed, shown, changed and deleted', async t => {
   t.equal(await run('user create Ann'), 'invalid_user_id 3')
 })
 
-t.test('an update needs a change, and not both --disable and --enable', async t => {
+t.test('an update needs a change, and refuses --disable with --enable', async t => {
   const { run } = await commandFixture(t)
   await run('user create ann')
 
@@ -102,7 +102,7 @@ t.test('a password is read from the environment or standard input, never from an
   t.equal(await run('user create eve --password-change-required'), 'initial_password_required 3')
 })
 
-t.test('a password is reset to a random one, or to a given one that may be permanent', async t => {
+t.test('a password is reset to a random one, or to a chosen one that may be permanent', async t => {
   const app = await commandFixture(t)
   const { run, json } = app
   await run('user create root --role superadmin')
@@ -119,7 +119,7 @@ t.test('a password is reset to a random one, or to a given one that may be perma
   t.equal(await run('user reset-password nobody'), 'user_not_found 8')
 })
 
-t.test('a credential is issued with its token, listed without, rotated and revoked', async t => {
+t.test('a token is issued, listed without its secret, rotated and revoked', async t => {
   const app = await commandFixture(t)
   const { run, json } = app
   await run('user create root --role superadmin')

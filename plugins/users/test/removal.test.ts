@@ -13,7 +13,7 @@ t.test(
     const { ask, user } = app
     await user('root', 'superadmin')
     const bearer = await user('ann', 'user', { initial_password: password })
-    const kept = await user('bob')
+    const bob = await user('bob')
     const session = { authorization: '', cookie: cookieOf(await signIn(app, 'ann')) }
     const credentials = await ask('GET', '/ann/credentials')
     const [{ credential_id: id }] = credentials.body as unknown as [{ credential_id: string }]
@@ -29,11 +29,11 @@ t.test(
     t.match(await ask('GET', '/me', undefined, session), refusal(401, 'unauthenticated'))
     t.match(await signIn(app, 'ann'), refusal(401, 'invalid_login'))
     t.strictSame((await ask('GET', '/ann/credentials')).body, [])
-    t.match(await ask('GET', '/me', undefined, kept), { status: 200 })
+    t.match(await ask('GET', '/me', undefined, bob), { status: 200 })
   }
 )
 
-t.test('the rules of a deleted user are removed, those of others stay', async t => {
+t.test('deleting a user removes only the rules of that user', async t => {
   const { ask, user, server, clock } = await usersFixture(t)
   await user('ann')
   await user('bob')
@@ -76,7 +76,7 @@ t.test('the rules of a deleted user are removed, those of others stay', async t 
   )
 })
 
-t.test('a removal that fails in one part changes nothing', async t => {
+t.test('a removal that fails in one plugin changes nothing', async t => {
   const stuck = definePlugin({
     name: 'stuck',
     version: '1.0.0',

@@ -46,7 +46,7 @@ t.test('an invalid new user is refused', async t => {
   t.match(await ask('POST', '', { ...ann, password_change_required: false }), { status: 201 })
 })
 
-t.test('an initial password opens a session, a limited one if the password must be changed', async t => {
+t.test('an initial password opens a session, which is limited if the password must be changed', async t => {
   const app = await usersFixture(t)
   const { user } = app
   await user('root', 'superadmin', { initial_password: password })
@@ -57,7 +57,7 @@ t.test('an initial password opens a session, a limited one if the password must 
   t.match((await app.ask('GET', '/ann')).body, { password_change_required: true, credential_count: 1 })
 })
 
-t.test('a refused user leaves no password behind', async t => {
+t.test('a refused creation leaves no password behind', async t => {
   const app = await usersFixture(t)
   await app.user('root', 'superadmin')
   const before = await app.ask('GET', '/root')
@@ -87,7 +87,7 @@ t.test('fields of plugins that are not loaded are neither shown nor accepted', a
   t.strictSame((await ask('DELETE', '/ann')).body, { user_id: 'ann' })
 })
 
-t.test('the list comes in pages, each user once', async t => {
+t.test('the list has pages, with each user once', async t => {
   const { ask, user } = await usersFixture(t)
   for (const userId of ['cyd', 'ann', 'bob']) await user(userId)
 
@@ -128,7 +128,7 @@ t.test('only superadmins list, create, change and delete', async t => {
     t.match(await ask(method, path, body, bob), refusal(403, 'role_required'), `${method} ${path}`)
 })
 
-t.test('name, role and state are changed; fields that are not given stay', async t => {
+t.test('an update changes name, role and state; absent fields keep their values', async t => {
   const { ask, user } = await usersFixture(t)
   await user('root', 'superadmin')
   await user('ann')
@@ -154,7 +154,7 @@ t.test('name, role and state are changed; fields that are not given stay', async
   t.match(await ask('PATCH', '/_operator', { role: 'user' }), refusal(404, 'user_not_found'))
 })
 
-t.test('disabling ends the sessions and refuses bearer tokens until the user is enabled', async t => {
+t.test('disabling a user ends the sessions and refuses bearer tokens until the user is enabled', async t => {
   const app = await usersFixture(t)
   const { ask, user } = app
   await user('root', 'superadmin')
@@ -171,7 +171,7 @@ t.test('disabling ends the sessions and refuses bearer tokens until the user is 
   t.match(await ask('GET', '/me', undefined, session), refusal(401, 'unauthenticated'))
 })
 
-t.test('the last enabled superadmin stays one; a disabled one does not count', async t => {
+t.test('the last enabled superadmin cannot be removed; disabled ones do not count', async t => {
   const { ask, user } = await usersFixture(t)
   await user('root', 'superadmin')
   await user('eve', 'superadmin')
@@ -184,7 +184,7 @@ t.test('the last enabled superadmin stays one; a disabled one does not count', a
   t.match(await ask('PATCH', '/root', { display_name: 'Root', role: 'superadmin' }), { status: 200 })
 })
 
-t.test('nobody demotes, disables or deletes themselves', async t => {
+t.test('users cannot demote, disable or delete themselves', async t => {
   const { ask, user } = await usersFixture(t)
   await user('eve', 'superadmin')
   const root = await user('root', 'superadmin')
@@ -195,7 +195,7 @@ t.test('nobody demotes, disables or deletes themselves', async t => {
   t.match(await ask('PATCH', '/root', { display_name: 'Root' }, root), { status: 200 })
 })
 
-t.test('of two superadmins that demote each other at once, one succeeds', async t => {
+t.test('only one of two superadmins who demote each other at once succeeds', async t => {
   const { ask, user } = await usersFixture(t)
   const root = await user('root', 'superadmin')
   const eve = await user('eve', 'superadmin')
