@@ -172,7 +172,7 @@ async function holdStreams(
   cut.abort()
 }
 
-/** Makes a superadmin, which tenants cannot; returns the request id of its entry in the audit log. */
+/** Makes a superadmin: without one, tenants can do nothing. Returns the request id of its entry in the audit log. */
 async function leaveMarker({ origin, operatorToken }: Target): Promise<string> {
   const headers = { ...json, authorization: `Bearer ${operatorToken}` }
   const body = JSON.stringify({ user_id: 'root', display_name: 'root', role: 'superadmin' })
