@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inDependencyOrder } from '../../kernel/dependency-order.ts'
 import { kernelCodes } from '../../kernel/plugin-problems.ts'
-import type { Slot } from '../../kernel/slot.ts'
+import type { Fill, Slot } from '../../kernel/slot.ts'
 import { type CommandIndex, filledBare, withExtraArgs } from '../../plugins/cli/installed.ts'
 import { commandModules } from '../commands.ts'
 import { plugins as builtin } from '../plugins.ts'
@@ -17,10 +17,10 @@ export async function commandIndex(): Promise<CommandIndex> {
   )
   /** Returns the plugins that fill the slots, or null if one fills them only in its manifest. */
   const readersOf = (slots: readonly Slot<never>[]): string[] | null => {
-    const fillers = plugins.filter(({ fills = [] }) => fills.some(({ slot }) => slots.includes(slot)))
-    const isLight = fillers.every(({ name, fills = [] }) =>
-      fills.filter(({ slot }) => slots.includes(slot)).every(fill => modules.get(name)?.fills?.includes(fill))
-    )
+    const countIn = (fills: readonly Fill[] = []): number =>
+      fills.filter(({ slot }) => slots.includes(slot)).length
+    const fillers = plugins.filter(({ fills }) => countIn(fills) > 0)
+    const isLight = fillers.every(({ name, fills }) => countIn(modules.get(name)?.fills) === countIn(fills))
     return isLight ? fillers.map(({ name }) => name) : null
   }
   const commands = [...modules].flatMap(([by, { commands = [] }]) =>

@@ -2,7 +2,6 @@ import type { IncomingMessage } from 'node:http'
 import { text as textOf } from 'node:stream/consumers'
 import { Fault, internal, wrongUsage } from '../../kernel/base/errors.ts'
 import type { Api } from '../../kernel/cli/command.ts'
-import { readEvents } from './event-stream.ts'
 import { unreachable } from './unreachable.ts'
 
 const timeoutMs = 300_000
@@ -90,6 +89,7 @@ function openTransport({ origin, token, exitOf, plainHttp, authorities }: Option
     try {
       const response = await open(method, url, { signal })
       if ((response.statusCode ?? 0) >= 300) throw await refusalOf(await replyOf(response), exitOf)
+      const { readEvents } = await import('./event-stream.ts')
       yield* readEvents(response.setEncoding('utf8'))
     } catch (error) {
       if (signal.aborted) return

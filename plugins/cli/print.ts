@@ -1,6 +1,5 @@
 import { escapeControlChars } from '../../kernel/base/log.ts'
 import type { Column, Print } from '../../kernel/cli/command.ts'
-import { ageOf } from './age.ts'
 import { cut, fit, type Measured, pad, widthOf } from './width.ts'
 
 type Row = Readonly<Record<string, unknown>>
@@ -116,4 +115,19 @@ const text = (value: unknown): string => {
   if (value === null || value === undefined) return '-'
   if (Array.isArray(value)) return value.map(text).join(', ')
   return escapeControlChars(typeof value === 'object' ? JSON.stringify(value) : String(value))
+}
+
+const ageUnits = [
+  ['d', 86_400],
+  ['h', 3_600],
+  ['min', 60],
+  ['s', 1]
+] as const
+
+/** Returns the distance of a time from `now` in the largest unit that fits: '5 min ago', 'in 3 h'. */
+function ageOf(ms: number, now: number): string {
+  const secs = Math.round((now - ms) / 1000)
+  const [unit, size] = ageUnits.find(([, size]) => Math.abs(secs) >= size) ?? ['s', 1]
+  const count = `${Math.floor(Math.abs(secs) / size)} ${unit}`
+  return secs < 0 ? `in ${count}` : `${count} ago`
 }

@@ -21,10 +21,8 @@ import {
   type LoadedCommand,
   type Manifests
 } from './installed.ts'
-import { keepOwner } from './owner.ts'
 import { openPrint, type Terminal } from './print.ts'
 import { convertArgs, openProgram } from './program.ts'
-import { handleSignals } from './signals.ts'
 
 /** What a program has of the command line: the commands of `index` that are in `modules`. */
 export interface Source {
@@ -131,7 +129,8 @@ async function execute({ command, filled }: LoadedCommand, given: Args, context:
   const stop = new AbortController()
   const force = new AbortController()
   const acquired = new Releases() // by `open`; released when the command ends
-  const onReload = command.until === 'stopped' ? handleSignals(stop, force) : () => {}
+  const onReload =
+    command.until === 'stopped' ? (await import('./signals.ts')).handleSignals(stop, force) : () => {}
 
   const origin = originIn(given['server'], env)
   const serverSide = await serverSideOf(command, given, context, { signal: stop.signal, acquired })
@@ -156,7 +155,7 @@ async function execute({ command, filled }: LoadedCommand, given: Args, context:
   }
   const worksOnData = command.needs === 'data' || (command.needs === 'server' && command.until !== 'stopped')
   const dir = worksOnData ? serverSide.dataDir() : given['state_dir']
-  const restoreOwner = typeof dir === 'string' ? keepOwner(dir) : () => {}
+  const restoreOwner = typeof dir === 'string' ? (await import('./owner.ts')).keepOwner(dir) : () => {}
   try {
     return (await command.run(call)) ?? 0
   } catch (error) {

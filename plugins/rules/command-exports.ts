@@ -1,6 +1,10 @@
 // Exports for commands of other plugins. They load nothing of the server.
+
+export { columnSlot, liveTrafficSlot, type PushOptions, pushOptionsSlot } from './command-slots.ts'
 export * from './commands/document.ts'
 export { pushOptions } from './commands/push-options.ts'
 export { RuleArg, ruleIds } from './commands/rule-argument.ts'
-export { type SavedRule, savedRules } from './commands/saved-rules.ts'
-export { columnSlot, liveTrafficSlot, type PushOptions, pushOptionsSlot } from './slots.ts'
+export type { SavedRule } from './commands/saved-rules.ts'
+
+/** Loads the module that reads saved rules. Few commands need it, and it loads the codec. */
+export const loadSavedRules = () => import('./commands/saved-rules.ts')

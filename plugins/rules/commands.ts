@@ -5,6 +5,7 @@ import { ClientArg } from '../clients/exports.ts'
 import { userIds } from '../users/command-exports.ts'
 import type { RuleRecord } from './api/rule-record.ts'
 import { immutableField } from './codes.ts'
+import { columnSlot, pushOptionsSlot } from './command-slots.ts'
 import { bulk } from './commands/bulk-command.ts'
 import { edit, pause, removeChange, resume, set } from './commands/change-commands.ts'
 import { rulesKind } from './commands/document-kind.ts'
@@ -19,7 +20,6 @@ import {
   listMatching,
   selectionArgs
 } from './commands/rule-selection.ts'
-import { columnSlot, pushOptionsSlot } from './slots.ts'
 
 const listColumns = (more: readonly Column<RuleRecord>[]): readonly Column<RuleRecord>[] => [
   'rule_id',

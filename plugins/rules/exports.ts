@@ -3,6 +3,7 @@
 export * from './api/explainer.ts'
 export type { RuleRecord } from './api/rule-record.ts'
 export { requireClient } from './changes/placement.ts'
+export * from './command-slots.ts'
 export * from './commands/document.ts'
 export { pushOptions } from './commands/push-options.ts'
 export * from './delivery/refused-rows.ts'

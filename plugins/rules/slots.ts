@@ -1,10 +1,9 @@
-// The slots of this plugin except those of rule fields.
+// The slots of this plugin except those of rule fields and commands.
 import type { EntityManager } from '@mikro-orm/sql'
-import type { Static, TProperties, TSchema } from 'typebox'
+import type { Static, TSchema } from 'typebox'
 import { defineCode, type ErrorCode } from '../../kernel/base/errors.ts'
-import type { Api, Column } from '../../kernel/cli/command.ts'
 import { defineSlot } from '../../kernel/slot.ts'
-import type { RuleRecord } from './api/rule-record.ts'
+import { columnSlot, liveTrafficSlot, pushOptionsSlot } from './command-slots.ts'
 import { documentKindSlot, documentPlaceSlot } from './commands/document.ts'
 import type { Rule, State } from './entities.ts'
 import {
@@ -114,25 +113,6 @@ export interface TargetView<V extends TSchema = TSchema> {
 }
 
 export const targetViewSlot = defineSlot<TargetView>('rules.target', { keyOf: ({ key }) => key })
-
-/** Options of `rule push`: `args` declares them, `body` converts them to properties of the request. */
-export interface PushOptions {
-  readonly args: TProperties
-  readonly body: (
-    args: Readonly<Record<string, unknown>>,
-    api: Api
-  ) => Readonly<Record<string, unknown>> | Promise<Readonly<Record<string, unknown>>>
-  /** Returns true if these options place the rule: then the command has no argument CLIENT. */
-  readonly places?: (args: Readonly<Record<string, unknown>>) => boolean
-}
-
-export const pushOptionsSlot = defineSlot<PushOptions>('rules.push-options')
-
-/** Adds a column to `rule list`. */
-export const columnSlot = defineSlot<Column<RuleRecord>>('rules.column')
-
-/** Counts the live connections and flows of a rule. `apply` shows them before it removes the rule. */
-export const liveTrafficSlot = defineSlot<(ruleId: string, api: Api) => Promise<number>>('rules.live-traffic')
 
 export const slots = [
   ruleFieldSlot,

@@ -2,7 +2,7 @@
 import { Resolver } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { firstFreePort } from '../../../platform/low-port.ts'
-import type { SavedRule } from '../../rules/command-exports.ts'
+import { loadSavedRules, type SavedRule } from '../../rules/command-exports.ts'
 import { type DoctorContext, defineCheck, type Finding } from '../exports.ts'
 import { listOf } from '../words.ts'
 import { isOutgoing } from './ports.ts'
@@ -25,7 +25,7 @@ export const rulePorts = defineCheck<PortId>({
     }
   },
   async run(context) {
-    const { savedRules } = await import('../../rules/command-exports.ts')
+    const { savedRules } = await loadSavedRules()
     const rules = savedRules(context.dir)
     const found: Finding<PortId>[] = []
     const outgoing = rules.filter(({ listen_from, listen_to }) =>
@@ -74,9 +74,9 @@ export const resolver = defineCheck<ResolverId>({
     }
   },
   async run({ dir, host }) {
-    const { savedRules } = await import('../../rules/command-exports.ts')
     const { openHosts } = await import('../../../agent/resolver/hosts.ts')
     const inFile = openHosts()
+    const { savedRules } = await loadSavedRules()
     const hosts = savedRules(dir).flatMap(({ targets }) => targets.map(({ host }) => host))
     const names = [...new Set(hosts)].filter(host => isIP(host) === 0 && inFile(host) === null)
     if (names.length === 0) return [{ ok: 'no target of a saved rule has a name' }]

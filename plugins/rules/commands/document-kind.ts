@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { Fault, invalidSchema } from '../../../kernel/base/errors.ts'
 import { defaultPriority } from '../changes/default-priority.ts'
-import { liveTrafficSlot } from '../slots.ts'
+import { liveTrafficSlot } from '../command-slots.ts'
 import {
   type DocumentContext,
   type DocumentEntry,

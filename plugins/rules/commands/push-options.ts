@@ -2,7 +2,7 @@
 import { Type } from '../../../kernel/cli/args.ts'
 import type { Fill } from '../../../kernel/slot.ts'
 import type { DeclaredField } from '../../../platform/rule-field.ts'
-import { type PushOptions, pushOptionsSlot } from '../slots.ts'
+import { type PushOptions, pushOptionsSlot } from '../command-slots.ts'
 
 /** Schemas are read as JSON Schema: the command line does not load TypeBox. */
 interface Schema {
