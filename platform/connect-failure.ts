@@ -27,16 +27,16 @@ export function connectFailure(error: unknown): ConnectFailure {
 
 type Text = ((error: SocketError) => string) | null
 
-const addressOf = ({ address, port }: SocketError): string =>
+const formatAddress = ({ address, port }: SocketError): string =>
   address === undefined ? 'there' : `at ${address.includes(':') ? `[${address}]` : address}:${port}`
 const untrusted: Text = () => 'no authority that is trusted here has signed its certificate'
-const unreachable: Text = error => `no way leads to the host ${addressOf(error)}`
+const unreachable: Text = error => `no way leads to the host ${formatAddress(error)}`
 
 const known: Readonly<Record<string, readonly [Obstacle, Text]>> = {
   ENOTFOUND: ['name', ({ hostname }) => `there is no host ${hostname}`],
   EAI_AGAIN: ['name', ({ hostname }) => `no name server answers for ${hostname}`],
-  ECONNREFUSED: ['host', error => `nothing listens ${addressOf(error)}`],
-  ETIMEDOUT: ['host', error => `nothing answers ${addressOf(error)}`],
+  ECONNREFUSED: ['host', error => `nothing listens ${formatAddress(error)}`],
+  ETIMEDOUT: ['host', error => `nothing answers ${formatAddress(error)}`],
   EHOSTUNREACH: ['host', unreachable],
   ENETUNREACH: ['host', unreachable],
   DEPTH_ZERO_SELF_SIGNED_CERT: ['untrusted', () => 'its certificate is signed by itself'],

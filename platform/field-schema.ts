@@ -13,23 +13,23 @@ const marked = (schema: Schema, marks: Schema): Schema =>
     }
   )
 
-const schemaOf = (kind: string, schema: Schema, options?: Schema): Schema =>
+const makeSchema = (kind: string, schema: Schema, options?: Schema): Schema =>
   marked({ ...schema, ...options }, { '~kind': kind })
 
 /** The part of TypeBox's `Type` that rule fields need. TypeBox accepts the schemas as its own. */
 export const Type = {
-  Integer: (options?: Schema) => schemaOf('Integer', { type: 'integer' }, options),
-  String: (options?: Schema) => schemaOf('String', { type: 'string' }, options),
-  Boolean: (options?: Schema) => schemaOf('Boolean', { type: 'boolean' }, options),
-  Null: (options?: Schema) => schemaOf('Null', { type: 'null' }, options),
+  Integer: (options?: Schema) => makeSchema('Integer', { type: 'integer' }, options),
+  String: (options?: Schema) => makeSchema('String', { type: 'string' }, options),
+  Boolean: (options?: Schema) => makeSchema('Boolean', { type: 'boolean' }, options),
+  Null: (options?: Schema) => makeSchema('Null', { type: 'null' }, options),
   Literal: (value: string, options?: Schema) =>
-    schemaOf('Literal', { type: 'string', const: value }, options),
-  Union: (anyOf: readonly Schema[], options?: Schema) => schemaOf('Union', { anyOf }, options),
-  Array: (items: Schema, options?: Schema) => schemaOf('Array', { type: 'array', items }, options),
+    makeSchema('Literal', { type: 'string', const: value }, options),
+  Union: (anyOf: readonly Schema[], options?: Schema) => makeSchema('Union', { anyOf }, options),
+  Array: (items: Schema, options?: Schema) => makeSchema('Array', { type: 'array', items }, options),
   Optional: (schema: Schema) => marked(schema, { '~optional': true }),
   Object: (properties: Readonly<Record<string, Schema>>, options?: Schema) => {
     const required = Object.keys(properties).filter(name => !Reflect.has(properties[name] ?? {}, '~optional'))
-    return schemaOf('Object', { type: 'object', required, properties }, options)
+    return makeSchema('Object', { type: 'object', required, properties }, options)
   }
 } as unknown as Pick<
   typeof TypeBox,

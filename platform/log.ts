@@ -64,14 +64,14 @@ function standardError(): ReturnType<typeof pino.destination> {
  */
 async function pretty(out: ReturnType<typeof standardError>): Promise<DestinationStream> {
   const { prettyFactory } = await import('pino-pretty')
-  const lineOf = prettyFactory({
+  const formatLine = prettyFactory({
     colorize: process.stderr.isTTY && process.stderr.hasColors(),
     singleLine: true,
     timestampKey: 'timestamp',
     messageFormat: (line, key) => escapeControlChars(`${line['event']}: ${line[key]}`),
     ignore: 'event'
   })
-  return { write: line => void out.write(lineOf(line)) }
+  return { write: line => void out.write(formatLine(line)) }
 }
 
 /** Escapes control characters in names and values at every depth; line breaks of stacks stay. */

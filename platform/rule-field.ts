@@ -41,7 +41,7 @@ export function fieldMessage<B extends TSchema, S extends TSchema>({
   const name = messageName(key)
   return {
     name: `sluice.field.${name}`,
-    proto: `syntax = "proto3";\npackage sluice.field;\n${definitionOf(name, schema)}`,
+    proto: `syntax = "proto3";\npackage sluice.field;\n${messageDefinition(name, schema)}`,
     body: schema as never // its static type is that of the declaration
   }
 }
@@ -56,14 +56,14 @@ const withoutNull = ({ properties }: Type.TObject): TSchema =>
   Type.Object(
     Object.fromEntries(
       Object.entries(properties).map(([key, part]) => {
-        const some = presentIn(part)
+        const some = withoutNullOption(part)
         return [key, some === part || !Type.IsSchema(some) ? part : Type.Optional(some)]
       })
     )
   )
 
 /** Returns the schema of a value that is not null. */
-export function presentIn(schema: TSchema): TSchema {
+export function withoutNullOption(schema: TSchema): TSchema {
   if (!Type.IsUnion(schema)) return schema
   const some = schema.anyOf.filter(option => !Type.IsNull(option))
   const [only] = some
@@ -74,7 +74,7 @@ const messageName = (key: string): string =>
   key.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
 /** Returns the definition of a message in the language of .proto files. */
-function definitionOf(name: string, schema: TSchema): string {
+function messageDefinition(name: string, schema: TSchema): string {
   if (!Type.IsObject(schema)) throw new TypeError(`the schema of the message ${name} is not an object`)
   let number = 0
   const lines = Object.entries(schema.properties).flatMap(([key, part]) => {
@@ -83,7 +83,7 @@ function definitionOf(name: string, schema: TSchema): string {
     const isMessage = Type.IsObject(value)
     const type = isMessage ? messageName(key) : scalarType(value)
     const label = Type.IsOptional(part) ? 'optional ' : Type.IsArray(part) ? 'repeated ' : ''
-    return [...(isMessage ? [definitionOf(type, value)] : []), `${label}${type} ${key} = ${number};`]
+    return [...(isMessage ? [messageDefinition(type, value)] : []), `${label}${type} ${key} = ${number};`]
   })
   return [`message ${name} {`, ...lines.flatMap(line => line.split('\n')).map(line => `  ${line}`), '}'].join(
     '\n'

@@ -13,7 +13,7 @@ type Optional<T> = T extends readonly unknown[]
     ? { [K in keyof T]: undefined extends T[K] ? Optional<T[K]> | undefined : Optional<T[K]> }
     : T
 
-export type EventOf<O> = O extends { event: infer E } ? E : never
+export type EventOn<O> = O extends { event: infer E } ? E : never
 
 interface Headers {
   readonly headers?: Readonly<Record<string, string>> // If-Match
@@ -25,4 +25,4 @@ export type Parts<O> = O extends { parts: infer P } ? Readonly<Optional<P>> & He
 export type Arguments<N extends Name> =
   object extends Parts<Found<N>> ? [parts?: Parts<Found<N>>] : [parts: Parts<Found<N>>]
 
-export type ReplyOf<O> = O extends { reply: infer R } ? R : never
+export type ReplyTo<O> = O extends { reply: infer R } ? R : never

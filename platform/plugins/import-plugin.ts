@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { reasonOf } from '../../kernel/base/errors.ts'
 import { ownVersion } from '../../kernel/base/version.ts'
 import type { ImportExternal } from './load-plugins.ts'
-import { folderOf, requireTrusted, trust } from './plugin-lock.ts'
+import { pluginFolder, requireTrusted, trust } from './plugin-lock.ts'
 import { publicModules } from './public-modules.ts'
 import { findHalf, resolvePlugin } from './resolve-plugin.ts'
 
@@ -52,7 +52,7 @@ export const importExternal: ImportExternal = async (specifier, half, baseDir, t
     return null
   const file = resolvePlugin(specifier, half, baseDir)
   const check = trusted === 'present' ? trust : requireTrusted
-  offerFiles(folderOf(file, baseDir), check(specifier, file, baseDir).sha256)
+  offerFiles(pluginFolder(file, baseDir), check(specifier, file, baseDir).sha256)
   return importPlugin(file)
 }
 

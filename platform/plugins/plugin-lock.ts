@@ -32,8 +32,8 @@ export const lockFileIn = (baseDir: string): string => join(baseDir, 'plugins.lo
 export function requireTrusted(specifier: string, file: string, baseDir: string): TrustedPlugin {
   const trusted = readLock(baseDir)[specifier]
   if (!trusted) return trust(specifier, file, baseDir)
-  const folder = folderOf(file, baseDir)
-  if (trusted.sha256 !== hashOf(folder, lockFileIn(baseDir)))
+  const folder = pluginFolder(file, baseDir)
+  if (trusted.sha256 !== hashFolder(folder, lockFileIn(baseDir)))
     throw new Error(
       `its files in ${folder} are not those of ${trusted.name} ${trusted.version} that were trusted; ` +
         `check what changed, then run: sluice plugin trust ${specifier}`
@@ -43,9 +43,9 @@ export function requireTrusted(specifier: string, file: string, baseDir: string)
 
 /** Records the present files of a plugin. */
 export function trust(specifier: string, file: string, baseDir: string): TrustedPlugin {
-  const folder = folderOf(file, baseDir)
+  const folder = pluginFolder(file, baseDir)
   const lockFile = lockFileIn(baseDir)
-  const entry = { ...manifestOf(folder), sha256: hashOf(folder, lockFile) }
+  const entry = { ...readManifest(folder), sha256: hashFolder(folder, lockFile) }
   const lock = { ...readLock(baseDir), [specifier]: entry }
   const temporary = `${lockFile}.${process.pid}`
   try {
@@ -73,26 +73,26 @@ function readLock(baseDir: string): Readonly<Record<string, TrustedPlugin>> {
 }
 
 /** The plugin's own folder: the nearest with a package.json, else that of the file. */
-export function folderOf(file: string, baseDir: string): string {
+export function pluginFolder(file: string, baseDir: string): string {
   const containsConfig = (dir: string): boolean => !relative(dir, baseDir).startsWith('..')
   for (let dir = dirname(file); dir !== dirname(dir) && !containsConfig(dir); dir = dirname(dir)) {
     if (!existsSync(join(dir, 'package.json'))) continue
-    return manifestOf(dir).name === 'sluice' ? dirname(file) : dir // in sluice's own tree, for tests
+    return readManifest(dir).name === 'sluice' ? dirname(file) : dir // in sluice's own tree, for tests
   }
   return dirname(file)
 }
 
-function manifestOf(folder: string): { name: string; version: string } {
+function readManifest(folder: string): { name: string; version: string } {
   const file = join(folder, 'package.json')
   const { name = folder, version = '' } = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}
   return { name: String(name), version: String(version) }
 }
 
 /** Returns the SHA-256 of all files, by path. Throws if another user could change a file after it was hashed. */
-function hashOf(folder: string, lockFile: string): string {
+function hashFolder(folder: string, lockFile: string): string {
   const hash = createHash('sha256')
   refuseWritable(folder, folder)
-  for (const path of [...entriesOf(folder)].sort()) {
+  for (const path of [...listEntries(folder)].sort()) {
     const file = join(folder, path)
     refuseWritable(file, folder)
     if (file === lockFile || !statSync(file).isFile()) continue
@@ -103,7 +103,7 @@ function hashOf(folder: string, lockFile: string): string {
 }
 
 /** Relative paths of all files and folders, hidden ones too: a program may import a file of any name. */
-function* entriesOf(folder: string, under = ''): Generator<string> {
+function* listEntries(folder: string, under = ''): Generator<string> {
   for (const entry of readdirSync(join(folder, under), { withFileTypes: true })) {
     if (/^(node_modules|\.git)$/.test(entry.name)) continue
     const path = join(under, entry.name)
@@ -112,7 +112,7 @@ function* entriesOf(folder: string, under = ''): Generator<string> {
         `${join(folder, path)} is a symbolic link, whose target could change unnoticed; replace it with the file or folder`
       )
     yield path
-    if (entry.isDirectory()) yield* entriesOf(folder, path)
+    if (entry.isDirectory()) yield* listEntries(folder, path)
   }
 }
 

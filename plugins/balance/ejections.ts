@@ -44,7 +44,7 @@ export const slowConnectField = defineField(slowConnect)
 export const slowStartField = defineField(slowStart)
 const balanceField = { key: balance.key, message: fieldMessage(balance) }
 
-const nameOf = ({ host, port }: Rule['spec']['targets'][number]): string => `${host} ${port}`
+const targetName = ({ host, port }: Rule['spec']['targets'][number]): string => `${host} ${port}`
 
 export function openEjections(): Ejections {
   const agents: Agents = new WeakMap()
@@ -77,7 +77,7 @@ export function openEjections(): Ejections {
       const { id = '', targets = [] } = call.rules.find(event.ruleId) ?? {}
       const target = targets[event.target]
       if (target && event.to === 'failed')
-        agents.get(call)?.get(id)?.outliers.failed(nameOf(target), event.reason)
+        agents.get(call)?.get(id)?.outliers.failed(targetName(target), event.reason)
       judge(call, id)
     },
 
@@ -111,7 +111,7 @@ function watchedBy(agents: Agents, call: AgentCall, { spec: { id, targets } }: R
     shares: targets.map(() => 1)
   }
   all.set(id, known)
-  known.outliers.begin(targets.map(nameOf), call.clock.monotonic())
+  known.outliers.begin(targets.map(targetName), call.clock.monotonic())
   return known
 }
 
@@ -124,17 +124,22 @@ function decide(
   const { targets, id } = rule.spec
   const now = call.clock.monotonic()
   if (counted) watched.outliers.judge(observed(rule, counted), limits, now)
-  const names = targets.map(nameOf)
+  const names = targets.map(targetName)
   const shares = watched.outliers
     .parts(names, limits, now)
-    .map((part, at) => shareOf(part, names[at] ?? '', watched, call))
+    .map((part, at) => targetShare(part, names[at] ?? '', watched, call))
   if (isDeepStrictEqual(shares, watched.shares)) return
   watched.shares = shares
   call.rules.setShares(id, shares)
 }
 
 /** The end of an ejection by the server's time is computed once, since that time may be corrected. */
-function shareOf(part: Part, name: string, { ejected }: Watched, { clock, time }: AgentCall): TargetShare {
+function targetShare(
+  part: Part,
+  name: string,
+  { ejected }: Watched,
+  { clock, time }: AgentCall
+): TargetShare {
   if ('share' in part) {
     ejected.delete(name)
     return part.share
@@ -149,10 +154,10 @@ function shareOf(part: Part, name: string, { ejected }: Watched, { clock, time }
 
 const observed = ({ spec: { targets }, value: { tiers, weights } }: Rule, counted: Counted) =>
   targets.map((target, at) => ({
-    name: nameOf(target),
+    name: targetName(target),
     tier: tiers[at] ?? 0,
     weight: weights[at] ?? 0,
-    observed: counted.get(nameOf(target)) ?? null
+    observed: counted.get(targetName(target)) ?? null
   }))
 
 /** Returns the counters of the newest run of each rule. */
@@ -163,7 +168,7 @@ function countedBy({ takeSample, rules }: AgentCall): ReadonlyMap<string, Counte
     if (!spec) continue
     const counters = targets.flatMap((counters, at) => {
       const target = spec.targets[at]
-      return target ? [[nameOf(target), counters] as const] : []
+      return target ? [[targetName(target), counters] as const] : []
     })
     found.set(spec.id, new Map(counters))
   }

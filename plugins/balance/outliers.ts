@@ -78,7 +78,7 @@ export class Outliers {
   /** Returns the present parts. */
   parts(names: readonly string[], { slowStartMs }: Limits, now: number): Part[] {
     return names.map(name => {
-      const { out, backAt } = this.#stateOf(name)
+      const { out, backAt } = this.#state(name)
       if (out) return { reason: out.reason, untilMs: out.until }
       if (slowStartMs === 0) return { share: 1 }
       return { share: Math.min(1, Math.max(firstShare, (now - backAt) / slowStartMs)) }
@@ -86,7 +86,7 @@ export class Outliers {
   }
 
   #judgeHealth({ name }: Target, observed: Observed, { keepsShares }: Limits, now: number): void {
-    const state = this.#stateOf(name)
+    const state = this.#state(name)
     const isFailed = observed.health === 'failed'
     if (observed.failures < state.failures) state.failures = 0 // counters of a new run of the rule
     if (state.out && (now >= state.out.until || (state.out.isFailure && !isFailed)))
@@ -104,11 +104,11 @@ export class Outliers {
   /** Ejects targets that connect far slower than the others, the slowest first, up to half of them. */
   #judgeSlowness(tier: readonly Target[], { slowMs }: Limits, now: number): void {
     const taking = tier.filter(({ weight }) => weight > 0)
-    const isOut = ({ name, observed }: Target) => this.#stateOf(name).out || observed?.health === 'failed'
+    const isOut = ({ name, observed }: Target) => this.#state(name).out || observed?.health === 'failed'
     const serving = taking.filter(target => !isOut(target))
     const timed = serving
       .flatMap(({ name, observed }) => {
-        const meanMs = observed && meanOf(this.#stateOf(name), observed, now)
+        const meanMs = observed && meanConnectMs(this.#state(name), observed, now)
         return meanMs == null ? [] : [{ name, meanMs }]
       })
       .toSorted((a, b) => b.meanMs - a.meanMs)
@@ -117,12 +117,12 @@ export class Outliers {
       const others = timed.slice(at + 1).map(other => other.meanMs)
       const usual = others[Math.floor(others.length / 2)]
       if (left <= 0 || usual === undefined || meanMs < Math.max(slowFactor * usual, usual + slowMs)) return
-      eject(this.#stateOf(name), slow, now)
+      eject(this.#state(name), slow, now)
       left--
     }
   }
 
-  #stateOf(name: string): State {
+  #state(name: string): State {
     const state = this.#states.get(name)
     if (!state) throw new TypeError(`${name} is no target of the rule`)
     return state
@@ -154,7 +154,7 @@ function comeBack(state: State, { failures }: Observed, now: number): void {
 }
 
 /** Returns the mean connect time in the window, or null if there were too few connects. */
-function meanOf(state: State, { connects, connectMs }: Observed, now: number): number | null {
+function meanConnectMs(state: State, { connects, connectMs }: Observed, now: number): number | null {
   const newest = state.window.at(-1)
   if (newest && connects < newest.connects) state.window = [] // counters of a new run of the rule
   state.window = [...state.window.filter(({ at }) => now - at <= windowMs), { at: now, connects, connectMs }]

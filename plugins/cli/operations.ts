@@ -1,7 +1,7 @@
 // The calls of commands, with the types of the operations. Nothing here exists when a command runs.
 
 import type { Fault } from '../../kernel/base/errors.ts'
-import type { Arguments, EventOf, Found, Name, Parts, ReplyOf } from '../../platform/api/operations.ts'
+import type { Arguments, EventOn, Found, Name, Parts, ReplyTo } from '../../platform/api/operations.ts'
 
 interface ErrorText {
   readonly code: string
@@ -12,7 +12,7 @@ declare module '../../kernel/cli/command.ts' {
   interface Api {
     readonly origin: string
     /** Sends the request of an operation: its `path`, `query`, `body` and `headers`, as far as it has them. */
-    call<N extends Name>(operation: N, ...parts: Arguments<N>): Promise<ReplyOf<Found<N>>>
+    call<N extends Name>(operation: N, ...parts: Arguments<N>): Promise<ReplyTo<Found<N>>>
     /** Returns the error of one of several answers in a response, as if it were the response. */
     refusal(status: number, error: ErrorText): Promise<Fault>
     /** Reads the events of a stream until the server ends it, or the signal aborts. */
@@ -20,8 +20,8 @@ declare module '../../kernel/cli/command.ts' {
       operation: N,
       parts: Parts<Found<N>>,
       signal: AbortSignal
-    ): AsyncIterable<EventOf<Found<N>>>
+    ): AsyncIterable<EventOn<Found<N>>>
     /** Reads all pages of a list. */
-    rows<N extends Name>(operation: N, ...parts: Arguments<N>): Promise<ReplyOf<Found<N>>>
+    rows<N extends Name>(operation: N, ...parts: Arguments<N>): Promise<ReplyTo<Found<N>>>
   }
 }

@@ -9,7 +9,14 @@ import {
 } from '../../agent/plugin.ts'
 import { timestamp } from '../../kernel/base/clock.ts'
 import { field } from './field.ts'
-import { Health, markOf, maxRulesOfMessage, messages, type RuleHealth, targetsCapability } from './wire.ts'
+import {
+  Health,
+  maxRulesOfMessage,
+  messages,
+  type RuleHealth,
+  targetsCapability,
+  targetsMark
+} from './wire.ts'
 
 const everyMs = 5_000
 const minuteMs = 60_000
@@ -36,7 +43,7 @@ export default {
       return standingChanged(event, call)
     if (event.kind !== 'target-health') return
     const rule = call.rules.find(event.ruleId)?.id
-    const target = nameOf(call.rules.find(event.ruleId)?.targets[event.target])
+    const target = targetName(call.rules.find(event.ruleId)?.targets[event.target])
     const { from, to, reason } = event
     const write = to === 'failed' ? call.log.warn : call.log.info
     write('rule.target.health_changed', `${target} is ${to}: ${reason}`, { rule, target, from, to, reason })
@@ -50,12 +57,12 @@ export default {
   }
 } satisfies AgentPlugin
 
-const nameOf = ({ host, port }: Partial<RuleSpec['targets'][number]> = {}): string =>
+const targetName = ({ host, port }: Partial<RuleSpec['targets'][number]> = {}): string =>
   host?.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 
 function standingChanged(event: TargetEvent, call: AgentCall): void {
   const { id: rule, targets } = event.rule
-  const target = nameOf(targets[event.target])
+  const target = targetName(targets[event.target])
   const { reason } = event
   if (event.kind === 'target-returned')
     call.log.info('rule.target.returned', `${target} is dialed again`, { rule, target, reason })
@@ -88,12 +95,12 @@ function openReporter(stream: ControlStream, { clock, rules, takeSample }: Agent
       const rule = rules.find(ruleId)
       if (!rule) continue
       const standings = rules.standings(rule.id)
-      const rows = targets.map((target, at) => targetHealthOf(target, standings[at]))
+      const rows = targets.map((target, at) => reportTarget(target, standings[at]))
       // A rule that was opened again has two engine rules: the later one counts, the other one drains.
-      health.set(rule.id, { rule_id: rule.id, targets: rows, targets_mark: markOf(rule.targets) })
+      health.set(rule.id, { rule_id: rule.id, targets: rows, targets_mark: targetsMark(rule.targets) })
     }
     const now = clock.monotonic()
-    const current = new Map([...health].map(([id, rule]) => [id, nextOf(rule, reported.get(id), now)]))
+    const current = new Map([...health].map(([id, rule]) => [id, nextReport(rule, reported.get(id), now)]))
     const changed = [...health.values()].filter(({ rule_id: id }) => current.get(id) !== reported.get(id))
     reported = current
     for (let at = 0; at < changed.length; at += maxRulesOfMessage)
@@ -103,7 +110,7 @@ function openReporter(stream: ControlStream, { clock, rules, takeSample }: Agent
 
 type TargetSample = ReturnType<AgentCall['takeSample']>['rules'][number]['targets'][number]
 
-const targetHealthOf = (
+const reportTarget = (
   { health, consecutiveFailures, lastFailureAt, lastSuccessAt }: TargetSample,
   { ejection, ejections }: Pick<TargetStanding, 'ejection' | 'ejections'> = { ejection: null, ejections: 0 }
 ) => ({
@@ -116,7 +123,11 @@ const targetHealthOf = (
 })
 
 /** Returns `last` if nothing is to be reported, else the new report. */
-function nextOf({ targets, targets_mark }: RuleHealth, last: Reported | undefined, now: number): Reported {
+function nextReport(
+  { targets, targets_mark }: RuleHealth,
+  last: Reported | undefined,
+  now: number
+): Reported {
   const health = JSON.stringify([targets_mark, targets.map(({ last_success_ms: _, ...rest }) => rest)])
   const successes = JSON.stringify(targets.map(({ last_success_ms: ms }) => ms))
   const isSame = last?.health === health && (last.successes === successes || now - last.at < minuteMs)

@@ -5,7 +5,7 @@ import { field } from './field.ts'
 const health = columnSlot.fill([
   'health',
   ({ targets }) => {
-    const states = targets.map(target => stateOf(Object(Object(target).health)))
+    const states = targets.map(target => shownState(Object(Object(target).health)))
     for (const state of ['failed', 'ejected']) {
       const count = states.filter(one => one === state).length
       if (count > 0) return count === states.length ? state : `${count} of ${states.length} ${state}`
@@ -14,7 +14,10 @@ const health = columnSlot.fill([
   }
 ])
 
-const stateOf = ({ state = 'unknown', ejected_until = null }: Readonly<Record<string, unknown>>): unknown =>
+const shownState = ({
+  state = 'unknown',
+  ejected_until = null
+}: Readonly<Record<string, unknown>>): unknown =>
   state !== 'failed' && ejected_until !== null ? 'ejected' : state
 
 export const fills = [pushOptions(field), health]

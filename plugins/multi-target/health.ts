@@ -13,7 +13,7 @@ import {
   type TargetView
 } from '../rules/exports.ts'
 import { openEjectionLog } from './ejection-log.ts'
-import { markOf, placeOf, type RuleHealth } from './wire.ts'
+import { type RuleHealth, targetKey, targetsMark } from './wire.ts'
 
 const TargetHealth = closed(
   {
@@ -90,15 +90,15 @@ export function openHealths({ store, clock, log, control, rules }: Services): He
     const refused: RefusedRow[] = []
     for (const health of reported) {
       const rule = found.get(health.rule_id)
-      if (!rule || isOfFormer(health, rule)) continue // deleted or changed since
+      if (!rule || isStale(health, rule)) continue // deleted or changed since
       const reason = rule.clientId === clientId ? reasonAgainst(health, rule, now) : 'rule'
       if (reason !== null) refused.push({ report: 'health', reason, rule: health.rule_id })
       else {
         const before = session.rules.get(health.rule_id)
         const targets = inFailoverOrder(rule.targets)
         const rows = health.targets.map(target => untilNow(target, now))
-        session.rules.set(health.rule_id, byPlace(targets, rows))
-        const earlier = targets.map(target => before?.get(placeOf(target)))
+        session.rules.set(health.rule_id, byTarget(targets, rows))
+        const earlier = targets.map(target => before?.get(targetKey(target)))
         logEjected({ client: clientId, rule: health.rule_id, targets }, earlier, rows)
       }
     }
@@ -106,11 +106,11 @@ export function openHealths({ store, clock, log, control, rules }: Services): He
     changed(clientId)
   }
 
-  function reportedOf({ id, clientId, targets }: Judged) {
+  function reportedTargets({ id, clientId, targets }: Judged) {
     const rows = (sessions.get(clientId)?.rules ?? elsewhere.get(clientId))?.get(id)
-    return targets.map(target => rows?.get(placeOf(target)))
+    return targets.map(target => rows?.get(targetKey(target)))
   }
-  const of = (rule: Judged): TargetHealth[] => reportedOf(rule).map(targetHealthOf)
+  const of = (rule: Judged): TargetHealth[] => reportedTargets(rule).map(toTargetHealth)
 
   const view: TargetView = {
     key: 'health',
@@ -123,9 +123,9 @@ export function openHealths({ store, clock, log, control, rules }: Services): He
 
   const reported = (): string[] => [...sessions.values()].flatMap(({ rules }) => [...rules.keys()])
 
-  const ejections = (rule: Judged): number[] => reportedOf(rule).map(target => target?.ejections ?? 0)
+  const ejections = (rule: Judged): number[] => reportedTargets(rule).map(target => target?.ejections ?? 0)
 
-  return { receive, connection: connectionOf(sessions), view, forget, of, reported, ejections }
+  return { receive, connection: connectionHooks(sessions), view, forget, of, reported, ejections }
 }
 
 /** Mirrors the health of clients at peer servers. Call `changed` when the health of a client of this server changes. */
@@ -142,10 +142,10 @@ function openElsewhere({ servers }: Kernel['control'], sessions: Sessions) {
   return { elsewhere, changed }
 }
 
-const byPlace = (targets: RuleCore['targets'], rows: readonly ReportedTarget[]): Reported =>
-  new Map(targets.flatMap((target, at) => (rows[at] ? [[placeOf(target), rows[at]]] : [])))
+const byTarget = (targets: RuleCore['targets'], rows: readonly ReportedTarget[]): Reported =>
+  new Map(targets.flatMap((target, at) => (rows[at] ? [[targetKey(target), rows[at]]] : [])))
 
-const connectionOf = (sessions: Sessions): ConnectionHooks => ({
+const connectionHooks = (sessions: Sessions): ConnectionHooks => ({
   joined: ({ clientId, sessionId }) => void sessions.set(clientId, { sessionId, rules: new Map() }),
   left({ clientId, sessionId }) {
     if (sessions.get(clientId)?.sessionId === sessionId) sessions.delete(clientId)
@@ -155,10 +155,10 @@ const connectionOf = (sessions: Sessions): ConnectionHooks => ({
 type Judged = Pick<RuleCore, 'id' | 'clientId' | 'targets'>
 
 /** True if the report is about former targets, while a change is pending. Agents before 2.1 do not say which they mean. */
-const isOfFormer = ({ targets, targets_mark: mark }: RuleHealth, rule: RuleScope): boolean =>
+const isStale = ({ targets, targets_mark: mark }: RuleHealth, rule: RuleScope): boolean =>
   mark === undefined
     ? rule.former.targets.length > 0 && targets.length !== rule.targets.length
-    : mark !== markOf(inFailoverOrder(rule.targets))
+    : mark !== targetsMark(inFailoverOrder(rule.targets))
 
 function reasonAgainst({ targets }: RuleHealth, rule: RuleScope, now: number): string | null {
   if (targets.length !== rule.targets.length) return 'targets'
@@ -187,7 +187,7 @@ const untilNow = (
 const inFailoverOrder = (targets: RuleCore['targets']): RuleCore['targets'] =>
   targets.toSorted((a, b) => a.priority - b.priority)
 
-const targetHealthOf = (reported: ReportedTarget | undefined): TargetHealth =>
+const toTargetHealth = (reported: ReportedTarget | undefined): TargetHealth =>
   reported === undefined
     ? unknown
     : {

@@ -32,7 +32,7 @@ export function openMetrics({ store, rules, healths }: Services): Metrics {
       const page = ids.slice(at, at + rulesPerPage)
       for (const rule of await store.read(em => judgedRules(page, em)))
         for (const [at, { state, ejected_until }] of healths.of(rule).entries()) {
-          const labelValues = labelsOf(rule, at)
+          const labelValues = labels(rule, at)
           if (state !== 'unknown') healthy.push({ labelValues, value: state === 'healthy' ? 1 : 0 })
           ejected.push({ labelValues, value: ejected_until === null ? 0 : 1 })
           ejections.push({ labelValues, value: healths.ejections(rule)[at] ?? 0 })
@@ -63,7 +63,7 @@ const family = (name: string, help: string, samples: readonly MetricSample[]) =>
   samples
 })
 
-const labelsOf = ({ clientId, owner, parent, id, targets }: RuleCore, at: number): string[] => [
+const labels = ({ clientId, owner, parent, id, targets }: RuleCore, at: number): string[] => [
   clientId,
   owner,
   parent ?? id,

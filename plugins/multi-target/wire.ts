@@ -43,12 +43,12 @@ interface Place {
   readonly port: number
 }
 
-export const placeOf = ({ host, port }: Place): string => `${host} ${port}`
+export const targetKey = ({ host, port }: Place): string => `${host} ${port}`
 
 /** Tells these targets from others: a report may be of those that the rule had before. */
-export const markOf = (targets: readonly Place[]): number =>
+export const targetsMark = (targets: readonly Place[]): number =>
   createHash('sha256')
-    .update(targets.map(target => `${placeOf(target)}\n`).join(''))
+    .update(targets.map(target => `${targetKey(target)}\n`).join(''))
     .digest()
     .readUInt32BE()
 

@@ -26,7 +26,7 @@ import {
 const everyMs = 5_000
 
 /** The key of a meter: its scope, and the id of the rule or owner. */
-const meterOf = (scope: Wait['scope'], id: string): string => `${scope} ${id}`
+const meterKey = (scope: Wait['scope'], id: string): string => `${scope} ${id}`
 
 const refusals = {
   rule: {
@@ -49,20 +49,21 @@ export default {
   capabilities: { [capability.id]: capability.since },
   messages,
   meters: ({ id, owner }) => [
-    { key: meterOf('owner', owner), refusals: refusals.owner },
-    { key: meterOf('rule', id), refusals: refusals.rule, isOwn: true }
+    { key: meterKey('owner', owner), refusals: refusals.owner },
+    { key: meterKey('rule', id), refusals: refusals.rule, isOwn: true }
   ],
   fields: [
     defineField({
       key,
       message: Limits,
-      setMeters: (limits, { id }, meters) => meters.setLimits(meterOf('rule', id), limits && limitsOf(limits))
+      setMeters: (limits, { id }, meters) =>
+        meters.setLimits(meterKey('rule', id), limits && toMeterLimits(limits))
     }),
     defineField({
       key: requiredKey,
       message: EnvelopeRequired,
       setMeters(required, { owner }, meters) {
-        if (required && !meters.isLimited(meterOf('owner', owner)))
+        if (required && !meters.isLimited(meterKey('owner', owner)))
           throw new Refused(unsupportedCode, `the limits of owner ${owner} are not in force on this agent`)
       }
     })
@@ -78,10 +79,10 @@ export default {
       answer: (owner_id, revision) => ({ owner_id, revision }),
       isEqual: (envelope, other) => isDeepStrictEqual(envelope.limits, other.limits),
       async apply(owner, { limits }, { meters }) {
-        meters.setLimits(meterOf('owner', owner), limitsOf(limits))
+        meters.setLimits(meterKey('owner', owner), toMeterLimits(limits))
       },
       async withdraw(owner, _, { meters }) {
-        meters.setLimits(meterOf('owner', owner), null)
+        meters.setLimits(meterKey('owner', owner), null)
         return { done: Promise.resolve() }
       }
     })
@@ -89,9 +90,9 @@ export default {
   explain({ path: { spec }, sample, refused }, { meters }) {
     return [{ scope: 'owner', id: spec.owner } as const, { scope: 'rule', id: spec.id } as const].flatMap(
       ({ scope, id }): ExplainStep[] => {
-        const { limits, counters } = meters.find(meterOf(scope, id), sample) ?? {}
+        const { limits, counters } = meters.find(meterKey(scope, id), sample) ?? {}
         if (!limits) return []
-        const step = { kind: 'limit', id: meterOf(scope, id) } as const
+        const step = { kind: 'limit', id: meterKey(scope, id) } as const
         const { connections, newConnections } = refusals[scope]
         if (limits.connections !== null && (counters?.active ?? 0) >= limits.connections) {
           const text = `${counters?.active} connections of ${limits.connections} are open: a new one is refused`
@@ -123,15 +124,15 @@ export default {
   }
 } satisfies AgentPlugin
 
-function limitsOf(limits: Limits): MeterLimits {
+function toMeterLimits(limits: Limits): MeterLimits {
   const { bytes_in: bytesIn, bytes_out: bytesOut, connections, new_connections: newConnections } = limits
   return {
-    bytesIn: rateOf(bytesIn),
-    bytesOut: rateOf(bytesOut),
+    bytesIn: toRate(bytesIn),
+    bytesOut: toRate(bytesOut),
     connections: connections ?? null,
-    newConnections: rateOf(newConnections)
+    newConnections: toRate(newConnections)
   }
 }
 
-const rateOf = (rate: Limits['bytes_in']): MeterLimits['bytesIn'] =>
+const toRate = (rate: Limits['bytes_in']): MeterLimits['bytesIn'] =>
   rate ? { perSec: rate.per_sec, burst: rate.burst } : null

@@ -27,7 +27,7 @@ const set = defineCommand({
   args: Type.Object({ owner: UserArg, client: ClientArg, ...limitArgs }),
   positional: ['owner', 'client'],
   async run({ api, args: { client, owner, ...limits }, print }) {
-    const { path } = await placeOf(api, { client, owner })
+    const { path } = await resolveOwner(api, { client, owner })
     print.data(flat(await api.call(`PUT ${url}`, { path, body: limits })), columns)
   }
 })
@@ -38,7 +38,7 @@ const show = defineCommand({
   args: Type.Object({ owner: UserArg, client: ClientArg }),
   positional: ['owner', 'client'],
   run: async ({ api, args, print }) =>
-    print.data(flat(await api.call(`GET ${url}`, await placeOf(api, args))), columns)
+    print.data(flat(await api.call(`GET ${url}`, await resolveOwner(api, args))), columns)
 })
 
 const list = defineCommand({
@@ -60,7 +60,7 @@ const remove = defineCommand({
   args: Type.Object({ owner: UserArg, client: ClientArg }),
   positional: ['owner', 'client'],
   async run({ api, args, print }) {
-    const { path, client, owner } = await placeOf(api, args)
+    const { path, client, owner } = await resolveOwner(api, args)
     await api.call(`DELETE ${url}`, { path })
     print.done(`the rules of ${owner} on ${client} no longer have a common limit`, {
       client,
@@ -98,7 +98,7 @@ interface OwnerArgs {
   readonly owner: string
 }
 
-async function placeOf(api: Api, { client, owner }: OwnerArgs) {
+async function resolveOwner(api: Api, { client, owner }: OwnerArgs) {
   const placed = (clientId: string, names: OwnerArgs) => ({
     ...names,
     path: { client_id: clientId, owner_id: names.owner }

@@ -6,7 +6,7 @@ import { Envelope } from './entities.ts'
 import { encodeLimits } from './limits.ts'
 import { capability, EnvelopeRemove, EnvelopeSet, envelopeKind } from './wire.ts'
 
-export const objectKeyOf = ({
+export const envelopeKey = ({
   clientId,
   ownerId: id
 }: Pick<Envelope, 'clientId' | 'ownerId'>): ObjectKey => ({

@@ -17,29 +17,29 @@ export const ownerLimitsKind = documentKindSlot.fill({
     for (const { client_id: client } of clients) {
       const owners = await api.list<OwnerRow>(`/v1/clients/${encodeURIComponent(client)}/owners`)
       for (const { owner_id: owner } of owners.filter(({ has_rate_limit }) => has_rate_limit)) {
-        const { rate_limit } = await api.get<EnvelopeRow>(pathOf({ client, owner }))
-        items.push(itemOf({ client, owner, rate_limit }))
+        const { rate_limit } = await api.get<EnvelopeRow>(envelopePath({ client, owner }))
+        items.push(toItem({ client, owner, rate_limit }))
       }
     }
     return items
   },
-  parse: ({ client, ...more }, context) => itemOf({ ...more, client: context.clientId(client) }),
+  parse: ({ client, ...more }, context) => toItem({ ...more, client: context.clientId(client) }),
   format: ({ body }, context) => ({ ...body, client: context.clientName(body['client']) }),
   label: ({ body: { client, owner } }, context) => `owner limit ${context.clientName(client)} ${owner}`,
   create: put,
   change: (_, to, context) => () => put(to, context),
-  remove: ({ body }, { api }) => api.send('DELETE', pathOf(body))
+  remove: ({ body }, { api }) => api.send('DELETE', envelopePath(body))
 })
 
-const itemOf = ({ client, owner, rate_limit }: DocumentEntry): DocumentItem => ({
+const toItem = ({ client, owner, rate_limit }: DocumentEntry): DocumentItem => ({
   key: `${client} ${owner}`,
   body: { client, owner, rate_limit },
   id: ''
 })
 
-const pathOf = ({ client, owner }: DocumentEntry): string =>
+const envelopePath = ({ client, owner }: DocumentEntry): string =>
   `/v1/clients/${encodeURIComponent(String(client))}/owners/${encodeURIComponent(String(owner))}/rate-limit`
 
 function put({ body }: DocumentItem, { api }: DocumentContext): Promise<void> {
-  return api.send('PUT', pathOf(body), Object(body['rate_limit']))
+  return api.send('PUT', envelopePath(body), Object(body['rate_limit']))
 }

@@ -9,7 +9,7 @@ import type { Kernel } from '../../kernel/plugin.ts'
 import type { Clients } from '../clients/exports.ts'
 import type { Rules } from '../rules/exports.ts'
 import type { Users } from '../users/exports.ts'
-import { type EnvelopeDelivery, objectKeyOf, openDelivery } from './delivery.ts'
+import { type EnvelopeDelivery, envelopeKey, openDelivery } from './delivery.ts'
 import { Envelope } from './entities.ts'
 import { envelopeJournalEntry } from './envelope-journal-entry.ts'
 import { type Lifecycle, openLifecycle } from './lifecycle.ts'
@@ -50,7 +50,7 @@ export function openEnvelopes(deps: Services): Envelopes {
     const limits = parseLimits(...limitsIn(body))
     if (!limits) throw new Fault(limitsEmpty, 'the body has no limit; use DELETE to remove an envelope')
     const { client_id: clientId, owner_id: ownerId } = at
-    const { row, refreshed } = await change(resourceOf(at), async em => {
+    const { row, refreshed } = await change(envelopeResource(at), async em => {
       const client = await clients.get(clientId, em)
       if (ownerId !== operatorId) await users.get(em, ownerId)
       requireCapability(client, capability, unsupported)
@@ -59,24 +59,24 @@ export function openEnvelopes(deps: Services): Envelopes {
       const createdAt = known?.createdAt ?? now
       const envelope = { clientId, ownerId, limits, enforced: false, createdAt, updatedAt: now }
       await em.upsert(Envelope, envelope)
-      await control.objects.put(em, objectKeyOf({ clientId, ownerId }))
+      await control.objects.put(em, envelopeKey({ clientId, ownerId }))
       await rules.addJournalEntry(envelopeJournalEntry(envelope, known?.limits ?? null, limits), em)
       const refreshed = known ? () => {} : await rules.refresh({ clientId, owner: ownerId }, em)
-      return { row: rowOf(envelope), refreshed }
+      return { row: toRow(envelope), refreshed }
     })
     refreshed()
-    const result = await control.objects.deliver(objectKeyOf({ clientId, ownerId }), 'push')
+    const result = await control.objects.deliver(envelopeKey({ clientId, ownerId }), 'push')
     return { ...row, enforced: result?.status === 'applied' }
   }
 
   async function remove(at: OwnerParams, { change }: Pick<Call, 'change'>): Promise<void> {
     const { client_id: clientId, owner_id: ownerId } = at
-    const refreshed = await change(resourceOf(at), async em => {
+    const refreshed = await change(envelopeResource(at), async em => {
       await clients.get(clientId, em)
       return lifecycle.remove({ clientId, ownerId }, em)
     })
     refreshed?.()
-    if (refreshed) await control.objects.deliver(objectKeyOf({ clientId, ownerId }), 'remove')
+    if (refreshed) await control.objects.deliver(envelopeKey({ clientId, ownerId }), 'remove')
   }
 
   async function read({ client_id: clientId, owner_id: ownerId }: OwnerParams, principal: Principal) {
@@ -85,7 +85,7 @@ export function openEnvelopes(deps: Services): Envelopes {
     await clients.read(clientId, principal)
     const found = await store.read(em => em.findOne(Envelope, { clientId, ownerId }))
     if (!found) throw new Fault(envelopeNotFound, `${ownerId} has no rate limit on client ${clientId}`)
-    return rowOf(found)
+    return toRow(found)
   }
 
   return { set, remove, read, owners: openOwners(deps), lifecycle, ...openDelivery(deps) }
@@ -107,7 +107,7 @@ const openOwners =
       }))
     })
 
-export const resourceOf = ({ client_id: clientId, owner_id: ownerId }: OwnerParams): Resource => ({
+export const envelopeResource = ({ client_id: clientId, owner_id: ownerId }: OwnerParams): Resource => ({
   kind: 'owner_rate_limit',
   id: `${clientId}/${ownerId}`.replaceAll('\0', '\uFFFD'), // the name of an owner without an envelope is not checked
   async version(em) {
@@ -122,7 +122,7 @@ function limitsIn(body: EnvelopeBody): [limits: RateLimit, pointer: string] {
   return Object.keys(flat).length > 0 ? [flat, ''] : [rate_limit, '/rate_limit']
 }
 
-const rowOf = ({
+const toRow = ({
   clientId,
   ownerId,
   limits,

@@ -6,7 +6,7 @@ import { operatorId } from '../../kernel/identity/identity.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { AfterCommit, Rules } from '../rules/exports.ts'
 import type { Removed } from '../users/exports.ts'
-import { objectKeyOf } from './delivery.ts'
+import { envelopeKey } from './delivery.ts'
 import { Envelope } from './entities.ts'
 import { envelopeJournalEntry } from './envelope-journal-entry.ts'
 
@@ -32,7 +32,7 @@ export function openLifecycle({ control, rules }: Services): Lifecycle {
     await em.nativeDelete(Envelope, { clientId, ownerId })
     await rules.addJournalEntry(envelopeJournalEntry(found, found.limits, null), em)
     const refreshed = await rules.refresh({ clientId, owner: ownerId }, em)
-    await control.objects.drop(em, objectKeyOf({ clientId, ownerId }), 'cut')
+    await control.objects.drop(em, envelopeKey({ clientId, ownerId }), 'cut')
     return refreshed
   }
 

@@ -21,7 +21,7 @@ export const RateLimit = Type.Object(properties, {
 })
 export type RateLimit = Static<typeof RateLimit>
 
-const rateOf: Partial<Record<keyof RateLimit, keyof RateLimit>> = {
+const rateOfBurst: Partial<Record<keyof RateLimit, keyof RateLimit>> = {
   bandwidth_in_burst_bytes: 'bandwidth_in_bps',
   bandwidth_out_burst_bytes: 'bandwidth_out_bps',
   new_connections_burst: 'new_connections_per_sec'
@@ -29,7 +29,7 @@ const rateOf: Partial<Record<keyof RateLimit, keyof RateLimit>> = {
 
 /** Returns the limits with their keys in one order, so that equal limits are equal text; null if there are none. */
 export function parseLimits(given: RateLimit, pointer: string): RateLimit | null {
-  for (const [burst, rate] of Object.entries(rateOf))
+  for (const [burst, rate] of Object.entries(rateOfBurst))
     if (burst in given && !(rate in given))
       throw new Fault(burstWithoutRate, `${pointer}/${burst} needs ${pointer}/${rate}`, {
         details: { field: `${pointer}/${burst}`, reason: 'without_rate' }
@@ -43,8 +43,8 @@ const minBurstBytes = 16 * 1024
 
 export const encodeLimits = (limit: RateLimit): Limits => {
   const { concurrent_connections: connections, new_connections_per_sec: perSec } = limit
-  const bytesIn = bytesOf(limit.bandwidth_in_bps, limit.bandwidth_in_burst_bytes)
-  const bytesOut = bytesOf(limit.bandwidth_out_bps, limit.bandwidth_out_burst_bytes)
+  const bytesIn = byteRate(limit.bandwidth_in_bps, limit.bandwidth_in_burst_bytes)
+  const bytesOut = byteRate(limit.bandwidth_out_bps, limit.bandwidth_out_burst_bytes)
   return {
     ...(bytesIn && { bytes_in: bytesIn }),
     ...(bytesOut && { bytes_out: bytesOut }),
@@ -55,7 +55,7 @@ export const encodeLimits = (limit: RateLimit): Limits => {
   }
 }
 
-function bytesOf(bps: number | undefined, burst: number | undefined): Limits['bytes_in'] {
+function byteRate(bps: number | undefined, burst: number | undefined): Limits['bytes_in'] {
   if (bps === undefined) return undefined
   const perSec = bps / bitsPerByte
   return { per_sec: perSec, burst: burst ?? Math.max(minBurstBytes, Math.round(perSec / 10)) }

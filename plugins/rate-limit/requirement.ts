@@ -1,11 +1,11 @@
 import { defineCode } from '../../kernel/base/errors.ts'
-import { requirementOf } from '../rules/exports.ts'
+import { ownerLimitField } from '../rules/exports.ts'
 import { Envelope } from './entities.ts'
 import { capability, EnvelopeRequired, requiredKey, unsupportedCode } from './wire.ts'
 
 export const unsupported = defineCode(unsupportedCode, 422, 3)
 
-export const requirement = requirementOf({
+export const requirement = ownerLimitField({
   key: requiredKey,
   requires: { capability, refusal: unsupported },
   message: EnvelopeRequired,

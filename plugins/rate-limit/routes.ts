@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { clientNotFound, notOwner, userNotFound } from '../../kernel/base/errors.ts'
 import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
-import { type Envelopes, envelopeNotFound, resourceOf } from './envelopes.ts'
+import { type Envelopes, envelopeNotFound, envelopeResource } from './envelopes.ts'
 import { burstWithoutRate } from './limits.ts'
 import { unsupported as rateLimitUnsupported } from './requirement.ts'
 import { ClientParams, EnvelopeBody, EnvelopeRow, limitsEmpty, OwnerParams, OwnerRow } from './schema.ts'
@@ -35,7 +35,7 @@ const read = defineRoute({
     reply: EnvelopeRow,
     errors: [...missing, notOwner, envelopeNotFound]
   }),
-  record: resourceOf,
+  record: envelopeResource,
   run: ({ envelopes }: Deps, { params, principal }) => envelopes.read(params, principal)
 })
 

@@ -38,12 +38,12 @@ export function openThrottles({ store, clock, log, rules }: Services): Throttles
     { clientId, instanceId }: Pick<Peer, 'clientId' | 'instanceId'>,
     waits: readonly Wait[]
   ): Promise<void> {
-    const unknown = waits.filter(wait => !clients.get(clientId)?.has(keyOf(wait)))
-    const known = await store.read(em => knownOf(clientId, { rules, waits: unknown }, em))
-    const refused = unknown.filter(wait => !known.has(keyOf(wait)))
+    const unknown = waits.filter(wait => !clients.get(clientId)?.has(waitKey(wait)))
+    const known = await store.read(em => reportableKeys(clientId, { rules, waits: unknown }, em))
+    const refused = unknown.filter(wait => !known.has(waitKey(wait)))
     const sums = clients.get(clientId) ?? new Map<string, Sum>()
     for (const { scope, id, ms } of waits) {
-      const key = keyOf({ scope, id })
+      const key = waitKey({ scope, id })
       if (!sums.has(key) && !known.has(key)) continue
       const sum = sums.get(key) ?? { wait: { scope, id }, instanceId, last: 0, ms: 0 }
       // A new agent process, or a new meter, counts from 0.
@@ -66,34 +66,34 @@ export function openThrottles({ store, clock, log, rules }: Services): Throttles
     record,
     all,
     forgetOwner(owner: string): void {
-      for (const sums of clients.values()) sums.delete(keyOf({ scope: 'owner', id: owner }))
+      for (const sums of clients.values()) sums.delete(waitKey({ scope: 'owner', id: owner }))
     },
     forgetRule: async ({ id, clientId }: { readonly id: string; readonly clientId: string }): Promise<void> =>
-      void clients.get(clientId)?.delete(keyOf({ scope: 'rule', id })),
+      void clients.get(clientId)?.delete(waitKey({ scope: 'rule', id })),
     forgetClient: (clientId: string): void => void clients.delete(clientId)
   }
 }
 
 /** Returns the keys of the waits that the client's agent may report. */
-async function knownOf(
+async function reportableKeys(
   clientId: string,
   { rules, waits }: { readonly rules: Rules; readonly waits: readonly Wait[] },
   em: EntityManager
 ): Promise<ReadonlySet<string>> {
-  const idsOf = (scope: Wait['scope']) => waits.flatMap(wait => (wait.scope === scope ? [wait.id] : []))
-  const ownerIds = idsOf('owner')
-  const found = await rules.loadScopes(idsOf('rule'), em)
+  const idsIn = (scope: Wait['scope']) => waits.flatMap(wait => (wait.scope === scope ? [wait.id] : []))
+  const ownerIds = idsIn('owner')
+  const found = await rules.loadScopes(idsIn('rule'), em)
   const own = [...found].filter(([, rule]) => rule.clientId === clientId)
   const owners = ownerIds.length === 0 ? [] : await rules.ownersOn(clientId, ownerIds, em)
   const limited =
     ownerIds.length === 0 ? [] : await em.find(Envelope, { clientId, ownerId: { $in: ownerIds } })
   return new Set([
-    ...own.map(([id]) => keyOf({ scope: 'rule', id })),
-    ...[...owners, ...limited.map(({ ownerId }) => ownerId)].map(id => keyOf({ scope: 'owner', id }))
+    ...own.map(([id]) => waitKey({ scope: 'rule', id })),
+    ...[...owners, ...limited.map(({ ownerId }) => ownerId)].map(id => waitKey({ scope: 'owner', id }))
   ])
 }
 
-const keyOf = ({ scope, id }: Pick<Wait, 'scope' | 'id'>): string => `${scope} ${id}`
+const waitKey = ({ scope, id }: Pick<Wait, 'scope' | 'id'>): string => `${scope} ${id}`
 
 /** The series of an envelope has an empty rule. */
 export const openMetrics =

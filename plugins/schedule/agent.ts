@@ -16,7 +16,7 @@ const dayMs = 24 * 3_600_000
 const atEndField = defineField(atEnd)
 
 /** Each field closes the rule; `at_end` applies to all and decides what happens to live connections. */
-function closingOf({ spec }: { readonly spec: RuleSpec }, { codec }: AgentCall, reason: string): Closing {
+function closing({ spec }: { readonly spec: RuleSpec }, { codec }: AgentCall, reason: string): Closing {
   const bytes = spec.fields[atEnd.key]
   const mode = bytes ? codec.decode(atEndField.message, bytes).value : 'drain'
   if (mode === 'keep') return { mode: 'refuse', reason, closesPort: true }
@@ -34,7 +34,7 @@ function timed<V>(reason: string, judge: (value: V, now: number) => Judgement) {
   function decide(rule: Rule, call: AgentCall): void {
     const { isOpen, next } = judge(rule.value, call.time.now())
     if (isOpen) rule.open()
-    else rule.close(closingOf(rule, call, reason))
+    else rule.close(closing(rule, call, reason))
     if (next !== null) rule.at(next, () => decide(rule, call))
   }
   return { opened: decide, changed: decide }

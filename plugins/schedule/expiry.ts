@@ -37,7 +37,7 @@ const retryMs = 60_000 // while the store cannot be read
 
 export function openExpiry(deps: Deps): Expiry {
   const { clock, control, store, log, act, rules } = deps
-  const { nextOf, nextDue } = openQueue(deps)
+  const { nextPage, nextDue } = openQueue(deps)
   let cancel: () => unknown = () => {}
   let isRunning = false
   let isChanged = false // while it runs
@@ -45,7 +45,7 @@ export function openExpiry(deps: Deps): Expiry {
   /** Removes due rules. A rule that drains or cannot be removed does not block the next. */
   async function removeDue(): Promise<void> {
     for (let after = { expiresAt: 0, rule: '' }, isLast = false; !isLast; ) {
-      const { rows, due } = await store.read(em => nextOf(after, em))
+      const { rows, due } = await store.read(em => nextPage(after, em))
       for (const { id } of due)
         await act('_system', 'rule.expire', call => rules.remove(id, 5, call)).catch((error: unknown) =>
           log.warn('rule.not_removed', String(error), { rule: id })
@@ -95,7 +95,7 @@ function openQueue({ clock, store, config, rules }: Deps) {
   const keepMs = () => (config as Static<typeof keys>).expired_rules_keep_secs * 1000
 
   /** Returns the next due rows, and the rules among them that are not being removed. */
-  async function nextOf({ expiresAt, rule }: { expiresAt: number; rule: string }, em: EntityManager) {
+  async function nextPage({ expiresAt, rule }: { expiresAt: number; rule: string }, em: EntityManager) {
     const where = {
       expiresAt: { $lte: clock.now() - keepMs() },
       $or: [{ expiresAt: { $gt: expiresAt } }, { expiresAt, rule: { $gt: rule } }]
@@ -116,5 +116,5 @@ function openQueue({ clock, store, config, rules }: Deps) {
       return next?.expiresAt == null ? null : next.expiresAt + keepMs()
     })
 
-  return { nextOf, nextDue }
+  return { nextPage, nextDue }
 }

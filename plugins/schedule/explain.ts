@@ -2,14 +2,14 @@ import { timestamp } from '../../kernel/base/clock.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { type Explainer, type ExplainStep, explainSlot } from '../rules/exports.ts'
 import { reasons } from './fields.ts'
-import { closedBy, isExpired, timesOf } from './states.ts'
+import { closedBy, isExpired, loadTimes } from './states.ts'
 import { nextChange } from './weekly-hours.ts'
 
 /** Explains whether the rule is open now, and until when. */
 export const explains = explainSlot.fillWith(
   ({ clock }: Pick<Kernel, 'clock'>): Explainer => ({
     async explain({ rule }, em) {
-      const [times] = await timesOf([rule.rule_id], em)
+      const [times] = await loadTimes([rule.rule_id], em)
       if (!times || !(times.notBefore ?? times.expiresAt ?? times.schedule)) return []
       const now = clock.now()
       const stop = (reason: string, text: string): ExplainStep[] => [

@@ -22,7 +22,7 @@ export function closedBy({ notBefore, schedule }: Times, now: number): string | 
   return opens === null ? reasons.outside : `${reasons.outside} until ${timestamp(opens)}`
 }
 
-export async function timesOf(ids: readonly string[], em: EntityManager): Promise<readonly RuleTimes[]> {
+export async function loadTimes(ids: readonly string[], em: EntityManager): Promise<readonly RuleTimes[]> {
   return ids.length === 0 ? [] : em.find(RuleTimes, { rule: { $in: [...ids] } })
 }
 
@@ -30,10 +30,10 @@ type Rules = readonly { readonly id: string }[]
 const read = new WeakMap<Rules, Promise<readonly RuleTimes[]>>()
 
 /** Reads the times of a list once for both states. */
-function timesOfAll(rules: Rules, em: EntityManager): Promise<readonly RuleTimes[]> {
+function loadTimesOnce(rules: Rules, em: EntityManager): Promise<readonly RuleTimes[]> {
   const times =
     read.get(rules) ??
-    timesOf(
+    loadTimes(
       rules.map(({ id }) => id),
       em
     )
@@ -47,7 +47,7 @@ export const states = [
     port: 'free',
     async load(rules, em) {
       const now = deps.clock.now()
-      const expired = (await timesOfAll(rules, em)).filter(times => isExpired(times, now))
+      const expired = (await loadTimesOnce(rules, em)).filter(times => isExpired(times, now))
       return new Map(
         expired.map(({ rule, expiresAt }) => [
           rule,
@@ -61,7 +61,7 @@ export const states = [
     port: 'reserved',
     async load(rules, em) {
       const now = deps.clock.now()
-      const times = await timesOfAll(rules, em)
+      const times = await loadTimesOnce(rules, em)
       return new Map(
         times.flatMap(row => {
           const why = isExpired(row, now) ? null : closedBy(row, now)

@@ -48,14 +48,14 @@ const minuteOfWeek = (local: number): number => {
   return ((minutes % weekMinutes) + weekMinutes) % weekMinutes
 }
 
-const minuteOf = (time: string): number => Number(time.slice(0, 2)) * 60 + Number(time.slice(3))
+const minuteOfDay = (time: string): number => Number(time.slice(0, 2)) * 60 + Number(time.slice(3))
 
 /** Begins and ends of the windows in a week, in minutes since the beginning of Monday. */
-const spansOf = ({ windows }: Hours): (readonly [from: number, to: number])[] =>
+const weekSpans = ({ windows }: Hours): (readonly [from: number, to: number])[] =>
   windows.flatMap(window =>
     window.days.map(day => {
       const start = days.indexOf(day) * 24 * 60
-      return [start + minuteOf(window.from), start + minuteOf(window.to)] as const
+      return [start + minuteOfDay(window.from), start + minuteOfDay(window.to)] as const
     })
   )
 
@@ -65,7 +65,7 @@ const spansOf = ({ windows }: Hours): (readonly [from: number, to: number])[] =>
  */
 export function isOpenAt(hours: Hours, ms: number): boolean {
   const minute = minuteOfWeek(localMs(hours.time_zone, ms))
-  return spansOf(hours).some(([from, to]) => from <= minute && minute < to)
+  return weekSpans(hours).some(([from, to]) => from <= minute && minute < to)
 }
 
 /** Returns the first time after `ms` at which a window begins or ends; null: nothing changes in the next two weeks. */
@@ -73,7 +73,7 @@ export function nextChange(hours: Hours, ms: number): number | null {
   const before = isOpenAt(hours, ms)
   const edges = [
     ...new Set(
-      spansOf(hours)
+      weekSpans(hours)
         .flat()
         .map(minute => minute % weekMinutes)
     )

@@ -3,21 +3,21 @@ import { type ExplainedCaller, type Explainer, explainSlot, type RuleRecord } fr
 import { sniFallback, sniPattern } from './fields.ts'
 import { covers } from './pattern.ts'
 
-const patternOf = (rule: RuleRecord): string | null => (rule[sniPattern.key] ?? null) as string | null
+const rulePattern = (rule: RuleRecord): string | null => (rule[sniPattern.key] ?? null) as string | null
 const isFallback = (rule: RuleRecord): boolean => rule[sniFallback.key] === true
 
 const explainer: Explainer = {
   choose(rules, { sni }: ExplainedCaller) {
     const inForce = rules.filter(({ state }) => state !== 'failed') // others take the callers of one that has failed
     const candidates = inForce.length > 0 ? inForce : rules
-    const named = candidates.filter(rule => patternOf(rule) !== null)
+    const named = candidates.filter(rule => rulePattern(rule) !== null)
     const fallback = candidates.find(isFallback)
     if (named.length === 0 && !fallback) return null
-    const exact = named.find(rule => patternOf(rule) === sni)
-    const wildcard = named.find(rule => sni !== null && covers(patternOf(rule) ?? '', sni))
+    const exact = named.find(rule => rulePattern(rule) === sni)
+    const wildcard = named.find(rule => sni !== null && covers(rulePattern(rule) ?? '', sni))
     const chosen = exact ?? wildcard ?? fallback
     if (chosen) return { rule: chosen }
-    const names = named.map(patternOf).join(', ')
+    const names = named.map(rulePattern).join(', ')
     const text =
       sni === null
         ? `this port is for TLS names (${names}): callers without TLS, or without a name, are refused`
@@ -27,7 +27,7 @@ const explainer: Explainer = {
   },
 
   async explain({ rule, sni }) {
-    const pattern = patternOf(rule)
+    const pattern = rulePattern(rule)
     if (pattern === null && !isFallback(rule)) return []
     const text =
       pattern === null ? `the fallback takes ${sni ?? 'what is not TLS'}` : `${sni} is for ${pattern}`

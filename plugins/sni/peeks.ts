@@ -42,7 +42,7 @@ export function openPeeks({ clock, log }: Pick<Kernel, 'clock' | 'log'>): PeekSu
       type: 'histogram',
       help: 'Time that connections waited for the TLS server name.',
       labels: ['client'],
-      samples: [...sums].map(([clientId, sum]) => ({ labelValues: [clientId], value: histogramOf(sum) }))
+      samples: [...sums].map(([clientId, sum]) => ({ labelValues: [clientId], value: toHistogram(sum) }))
     }
   ]
 
@@ -63,7 +63,7 @@ const plus = (a: Peeks, b: Peeks): Peeks => ({
   sum_ms: Math.min(max, a.sum_ms + b.sum_ms)
 })
 
-function histogramOf({ past, now }: Sum): Histogram {
+function toHistogram({ past, now }: Sum): Histogram {
   const { counts, sum_ms } = plus(past, now)
   return { bounds: boundsMs.map(ms => ms * secsPerMs), counts, sum: sum_ms * secsPerMs }
 }

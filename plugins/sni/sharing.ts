@@ -20,14 +20,14 @@ export const sharing: PortSharing = {
     if (other) throw conflict(legacyToSni, other, whyNotShared(rule))
     if (!isSni(rule)) return false
     checkFallbacks(rule, present)
-    if (isNamed(rule)) checkNames(rule, present, await patternsOf([rule, ...present], em))
+    if (isNamed(rule)) checkNames(rule, present, await loadPatterns([rule, ...present], em))
     return true
   }
 }
 
 type Patterns = ReadonlyMap<string, string>
 
-const patternsOf = (rules: readonly RuleWithFields[], em: EntityManager): Promise<Patterns> =>
+const loadPatterns = (rules: readonly RuleWithFields[], em: EntityManager): Promise<Patterns> =>
   fieldValues(
     sniPattern,
     em,

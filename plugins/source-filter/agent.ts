@@ -12,12 +12,12 @@ import {
   type FieldRule
 } from '../../agent/plugin.ts'
 import { allowSources, capability, denySources } from './fields.ts'
-import { includes, pack, unpack } from './source-filter.ts'
+import { includes, pack, unpack } from './packed-prefixes.ts'
 import { Lists, listsKey, messages, refusal } from './wire.ts'
 
 type Side = 'allow' | 'deny'
 
-const setOf = (of: 'rule' | 'lists', side: Side, ruleId: string): string =>
+const setName = (of: 'rule' | 'lists', side: Side, ruleId: string): string =>
   `source-filter ${side} of ${of} ${ruleId}`
 
 /** The entries that the engine has, by set. */
@@ -39,20 +39,20 @@ function guard(draft: EngineRuleDraft, ruleId: string, side: Side): void {
     one.deny.concat(one.allow ?? []).some(name => name.endsWith(` ${ruleId}`))
   const own = draft.addressGuards.find(one => one.refusal === refusal && isOwn(one))
   const others = draft.addressGuards.filter(one => one !== own)
-  const sets = [setOf('rule', side, ruleId), setOf('lists', side, ruleId)]
+  const sets = [setName('rule', side, ruleId), setName('lists', side, ruleId)]
   const made: AddressGuard = own ?? { allow: null, deny: [], live: 'reset', refusal }
   draft.addressGuards = [...others, { ...made, [side]: sets }]
 }
 
 function side(field: typeof allowSources | typeof denySources, of: Side) {
   const decide = ({ spec: { id }, value }: FieldRule<typeof field.sent>, call: AgentCall): void =>
-    fill(setOf('rule', of, id), value.prefixes, call)
+    fill(setName('rule', of, id), value.prefixes, call)
   return defineField<typeof allowSources.body, typeof allowSources.sent>({
     ...field,
     opened: decide,
     changed: decide,
     plan: (_, draft, { id }) => guard(draft, id, of),
-    gone: ({ spec: { id } }, call) => fill(setOf('rule', of, id), [], call)
+    gone: ({ spec: { id } }, call) => fill(setName('rule', of, id), [], call)
   })
 }
 
@@ -61,7 +61,7 @@ const fillLists = <B extends TSchema>(
   lists: Record<Side, Uint8Array>,
   call: AgentCall
 ) => {
-  for (const of of ['allow', 'deny'] as const) fill(setOf('lists', of, id), unpack(lists[of]), call)
+  for (const of of ['allow', 'deny'] as const) fill(setName('lists', of, id), unpack(lists[of]), call)
 }
 const none = { allow: new Uint8Array(), deny: new Uint8Array() }
 const decideLists = (rule: FieldRule<typeof Lists.body>, call: AgentCall): void =>

@@ -31,7 +31,7 @@ const set = defineCommand({
   positional: ['name'],
   async run({ api, args: { name, file, country }, print }) {
     const text = readFileSync(file === '-' ? 0 : file, 'utf8')
-    const entries = country === undefined ? linesOf(text) : await entriesOf(text, country)
+    const entries = country === undefined ? entryLines(text) : await countryEntries(text, country)
     const list = await api.call(`PUT ${url}`, { path: { list_name: name }, body: { entries } })
     print.data(list, columns)
   }
@@ -69,13 +69,13 @@ const remove = defineCommand({
   }
 })
 
-async function entriesOf(text: string, countries: string): Promise<string[]> {
+async function countryEntries(text: string, countries: string): Promise<string[]> {
   const { codesIn, prefixesIn } = await import('./countries.ts')
   return prefixesIn(text, codesIn(countries))
 }
 
 /** Lines without comments and blanks. */
-export const linesOf = (text: string): string[] =>
+export const entryLines = (text: string): string[] =>
   text.split('\n').flatMap(line =>
     line
       .replace(/#.*/, '')

@@ -1,7 +1,7 @@
 // Files of ranges with countries, as registries and others give them away: FIRST,LAST,CC or PREFIX,CC in each line.
 import { isIP } from 'node:net'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
-import { numberOf, prefixesOf, type Range } from './ranges.ts'
+import { parseAddress, type Range, rangesToPrefixes } from './ranges.ts'
 import { maxListEntries } from './wire.ts'
 
 const country = /^([A-Za-z?][A-Za-z0-9?]|-|)$/ // ranges of nobody have '-', '??', or nothing
@@ -19,7 +19,7 @@ export function prefixesIn(text: string, codes: readonly string[]): string[] {
   const ranges = rangesIn(text, codes)
   const missing = codes.find(code => !ranges.get(code)?.length)
   if (missing !== undefined) throw new Fault(wrongUsage, `the file has no range of ${missing}`)
-  const prefixes = prefixesOf([...ranges.values()].flat())
+  const prefixes = rangesToPrefixes([...ranges.values()].flat())
   if (prefixes.length > maxListEntries) throw tooMany(prefixes.length, ranges)
   return prefixes
 }
@@ -37,8 +37,8 @@ function rangesIn(text: string, codes: readonly string[]): ReadonlyMap<string, r
     const isHeader = isFirst && !fields.some(field => isIP(field.split('/', 1)[0] ?? '') !== 0)
     isFirst = false
     if (isHeader) continue
-    const [code = '', addresses] = rowOf(fields) ?? wrong(at + 1, line)
-    ranges.get(code)?.push(rangeOf(addresses) ?? wrong(at + 1, line))
+    const [code = '', addresses] = parseRow(fields) ?? wrong(at + 1, line)
+    ranges.get(code)?.push(parseRange(addresses) ?? wrong(at + 1, line))
   }
   return ranges
 }
@@ -46,7 +46,7 @@ function rangesIn(text: string, codes: readonly string[]): ReadonlyMap<string, r
 const unquoted = (field: string): string => field.trim().replace(/^(["'])(.*)\1$/, '$2')
 
 /** The country of a row, and its prefix, or its first and last address. */
-function rowOf([one = '', two, three]: readonly string[]): [string, readonly string[]] | null {
+function parseRow([one = '', two, three]: readonly string[]): [string, readonly string[]] | null {
   if (two !== undefined && three !== undefined && isIP(one) !== 0 && isIP(two) !== 0 && country.test(three))
     return [three.toUpperCase(), [one, two]]
   return two !== undefined && isIP(one.split('/', 1)[0] ?? '') !== 0 && country.test(two)
@@ -54,17 +54,17 @@ function rowOf([one = '', two, three]: readonly string[]): [string, readonly str
     : null
 }
 
-function rangeOf([one = '', two]: readonly string[]): Range | null {
-  if (two === undefined) return rangeOfPrefix(one)
-  const from = numberOf(one)
-  const to = numberOf(two)
+function parseRange([one = '', two]: readonly string[]): Range | null {
+  if (two === undefined) return parsePrefixRange(one)
+  const from = parseAddress(one)
+  const to = parseAddress(two)
   if (!from || !to || from.bytes !== to.bytes || to.first < from.first) return null
   return { ...from, last: to.first }
 }
 
-function rangeOfPrefix(text: string): Range | null {
+function parsePrefixRange(text: string): Range | null {
   const [, address = '', digits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? []
-  const from = numberOf(address)
+  const from = parseAddress(address)
   if (!from) return null
   const bits = Number(digits ?? from.bytes * 8)
   if (bits > from.bytes * 8) return null
@@ -80,7 +80,7 @@ function wrong(line: number, text: string): never {
 
 function tooMany(count: number, ranges: ReadonlyMap<string, readonly Range[]>): Fault {
   const each = [...ranges].map(([code, own]) => {
-    const of = prefixesOf(own)
+    const of = rangesToPrefixes(own)
     const v6 = of.filter(prefix => prefix.includes(':')).length
     return `${code} ${of.length - v6} of IPv4 and ${v6} of IPv6`
   })

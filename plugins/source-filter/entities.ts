@@ -13,7 +13,7 @@ export const SourceFilter = defineEntity({
 })
 export type SourceFilter = InferEntity<typeof SourceFilter>
 
-/** A named list that rules share; `packed` as source-filter.ts has it, in base64. */
+/** A named list that rules share; `packed` is the form of packed-prefixes.ts, in base64. */
 export const SourceList = defineEntity({
   name: 'SourceList',
   tableName: 'source_filter_list',

@@ -8,13 +8,17 @@ const listPattern = /^@[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/
 export const isListName = (entry: string): boolean => entry.startsWith('@')
 
 /** Returns the entries in their normal form, each once. Throws `validation.sources` for the first that is none. */
-export function entriesOf(given: readonly string[], field: string, mayName: 'lists' | 'no lists'): string[] {
+export function normalizeEntries(
+  given: readonly string[],
+  field: string,
+  mayName: 'lists' | 'no lists'
+): string[] {
   const entries = given.map((text, at) => {
     if (mayName === 'lists' && listPattern.test(text)) return text
     const prefix = normalizePrefix(text)
     if (prefix !== null) return prefix
     const what = mayName === 'lists' ? ', nor a list such as @office' : ''
-    throw refusalOf(
+    throw invalidEntry(
       `${field}/${at}`,
       'prefix',
       `${text} is neither an address nor a prefix such as 192.0.2.0/24${what}`
@@ -26,12 +30,12 @@ export function entriesOf(given: readonly string[], field: string, mayName: 'lis
 /** Throws `validation.sources` for what rules could not name as a list. */
 export function requireListName(name: string): void {
   if (!listPattern.test(`@${name}`))
-    throw refusalOf(
+    throw invalidEntry(
       '/list_name',
       'list',
       'a list has a name of at most 63 letters, digits, dots, dashes and underscores'
     )
 }
 
-export const refusalOf = (field: string, reason: string, why: string): Fault =>
+export const invalidEntry = (field: string, reason: string, why: string): Fault =>
   new Fault(invalidSources, `${field}: ${why}`, { details: { field, reason } })

@@ -1,8 +1,8 @@
 import { type Explainer, type ExplainStep, explainSlot } from '../rules/exports.ts'
 import { SourceFilter } from './entities.ts'
 import { allowSources, denySources } from './fields.ts'
-import { bytesOf, listsNamed } from './lists.ts'
-import { includes } from './source-filter.ts'
+import { listsNamed, packedBytes } from './lists.ts'
+import { includes } from './packed-prefixes.ts'
 
 /** Explains which lists contain the caller. Agents decide, but do not know the names of lists. */
 export const explains = explainSlot.fill({
@@ -16,7 +16,7 @@ export const explains = explainSlot.fill({
     ] as const
     for (const [key, entries] of sides)
       for (const [at, list] of await listsNamed(entries ?? [], em))
-        if (includes(bytesOf(list), source)) {
+        if (includes(packedBytes(list), source)) {
           const text = `${source} is in the list ${at}, which ${key} names`
           steps.push({ kind: 'source_list', id: list.name, verdict: 'info', reason: null, text })
         }

@@ -6,10 +6,10 @@ import type { Call, Resource } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { derivedField, fieldUnsupported, type Rules } from '../rules/exports.ts'
 import { SourceFilter, SourceList } from './entities.ts'
-import { entriesOf, isListName, requireListName } from './entries.ts'
+import { isListName, normalizeEntries, requireListName } from './entries.ts'
 import { capability } from './fields.ts'
+import { pack, unpack } from './packed-prefixes.ts'
 import type { ListBody, ListRecord, ListRow } from './schema.ts'
-import { pack, unpack } from './source-filter.ts'
 import { listsKey, maxPackedBytes, Lists as Packed } from './wire.ts'
 
 export const listNotFound = defineCode('source_list_not_found', 404, 8)
@@ -51,7 +51,8 @@ function requireBytes(bytes: number): void {
   throw new Fault(limitReached, text, { details: { limit: maxPackedBytes } })
 }
 
-export const bytesOf = ({ packed }: Pick<SourceList, 'packed'>): Uint8Array => Buffer.from(packed, 'base64')
+export const packedBytes = ({ packed }: Pick<SourceList, 'packed'>): Uint8Array =>
+  Buffer.from(packed, 'base64')
 
 /** What agents get of the lists that a rule names. */
 export const derived = derivedField({
@@ -61,20 +62,20 @@ export const derived = derivedField({
   async derive(rules, em) {
     const rows = await em.find(SourceFilter, { rule: { $in: rules.map(({ id }) => id) } })
     const lists = await listsNamed(rows.flatMap(entriesIn), em)
-    const packedOf = (entries: readonly string[] | null | undefined): Uint8Array =>
+    const packLists = (entries: readonly string[] | null | undefined): Uint8Array =>
       Buffer.concat((entries ?? []).flatMap(entry => bytesIn(lists.get(entry))))
     const naming = rows.filter(row => entriesIn(row).some(isListName))
     return new Map(
-      naming.map(({ rule, allow, deny }) => [rule, { allow: packedOf(allow), deny: packedOf(deny) }])
+      naming.map(({ rule, allow, deny }) => [rule, { allow: packLists(allow), deny: packLists(deny) }])
     )
   }
 })
 
-const bytesIn = (list: SourceList | undefined): Uint8Array[] => (list ? [bytesOf(list)] : [])
+const bytesIn = (list: SourceList | undefined): Uint8Array[] => (list ? [packedBytes(list)] : [])
 const entriesIn = ({ allow, deny }: SourceFilter): string[] => [...(allow ?? []), ...(deny ?? [])]
 
 export function openLists({ store, clock, rules }: Services): Lists {
-  const usesOf = async (name: string, em: EntityManager): Promise<SourceFilter[]> =>
+  const findUses = async (name: string, em: EntityManager): Promise<SourceFilter[]> =>
     (await em.find(SourceFilter, {})).filter(row => entriesIn(row).includes(`@${name}`))
 
   async function set(
@@ -83,10 +84,10 @@ export function openLists({ store, clock, rules }: Services): Lists {
     { change }: Pick<Call, 'change'>
   ): Promise<ListRecord> {
     requireListName(name)
-    const entries = entriesOf(given, '/entries', 'no lists')
+    const entries = normalizeEntries(given, '/entries', 'no lists')
     const packed = pack(entries)
     requireBytes(packed.length) // what no rule could name
-    const { list, uses, wake } = await change(resourceOf(name), async em => {
+    const { list, uses, wake } = await change(listResource(name), async em => {
       const list: SourceList = {
         name,
         packed: Buffer.from(packed).toString('base64'),
@@ -95,17 +96,17 @@ export function openLists({ store, clock, rules }: Services): Lists {
         updatedAt: clock.now()
       }
       await em.upsert(SourceList, list)
-      const uses = await usesOf(name, em)
+      const uses = await findUses(name, em)
       for (const row of uses) await requireRoom(entriesIn(row), em)
       return { list, uses, wake: await rules.refresh({ id: { $in: uses.map(({ rule }) => rule) } }, em) }
     })
     wake()
-    return { ...rowOf(list, uses), entries }
+    return { ...toRow(list, uses), entries }
   }
 
   const remove = (name: string, { change }: Pick<Call, 'change'>): Promise<void> =>
-    change(resourceOf(name), async em => {
-      const [use] = await usesOf(name, em)
+    change(listResource(name), async em => {
+      const [use] = await findUses(name, em)
       if (use)
         throw new Fault(listInUse, `rule ${use.rule} names @${name}; take it out of the rules first`, {
           details: { rule_id: use.rule }
@@ -118,14 +119,14 @@ export function openLists({ store, clock, rules }: Services): Lists {
     store.read(async em => {
       const uses = await em.find(SourceFilter, {})
       const lists = await em.find(SourceList, {}, { orderBy: { name: 'asc' } })
-      return lists.map(list => rowOf(list, uses))
+      return lists.map(list => toRow(list, uses))
     })
 
   const read = (name: string): Promise<ListRecord> =>
     store.read(async em => {
       const list = await find(name, em)
-      const uses = await usesOf(name, em)
-      return { ...rowOf(list, uses), entries: unpack(bytesOf(list)) }
+      const uses = await findUses(name, em)
+      return { ...toRow(list, uses), entries: unpack(packedBytes(list)) }
     })
 
   return { set, remove, list, read }
@@ -137,7 +138,7 @@ async function find(name: string, em: EntityManager): Promise<SourceList> {
   return found
 }
 
-export const resourceOf = (name: string): Resource => ({
+export const listResource = (name: string): Resource => ({
   kind: 'source_list',
   id: name,
   async version(em) {
@@ -146,7 +147,7 @@ export const resourceOf = (name: string): Resource => ({
   }
 })
 
-const rowOf = ({ name, entryCount, updatedAt }: SourceList, uses: readonly SourceFilter[]): ListRow => ({
+const toRow = ({ name, entryCount, updatedAt }: SourceList, uses: readonly SourceFilter[]): ListRow => ({
   name,
   entry_count: entryCount,
   rule_count: uses.filter(row => entriesIn(row).includes(`@${name}`)).length,

@@ -9,14 +9,14 @@ export interface Range {
 }
 
 /** Reads an address; null for other text. */
-export function numberOf(text: string): Pick<Range, 'bytes' | 'first'> | null {
+export function parseAddress(text: string): Pick<Range, 'bytes' | 'first'> | null {
   if (!ipaddr.IPv6.isValid(text) && !ipaddr.IPv4.isValidFourPartDecimal(text)) return null
   const bytes = ipaddr.process(text).toByteArray()
   return { bytes: bytes.length === 4 ? 4 : 16, first: BigInt(`0x${Buffer.from(bytes).toString('hex')}`) }
 }
 
 /** Returns the prefixes that have the addresses of the ranges and no others, in order, IPv4 first. */
-export const prefixesOf = (ranges: readonly Range[]): string[] =>
+export const rangesToPrefixes = (ranges: readonly Range[]): string[] =>
   ([4, 16] as const).flatMap(bytes =>
     joined(ranges.filter(range => range.bytes === bytes)).flatMap(range => [...split(range)])
   )

@@ -3,7 +3,7 @@ import { limitReached } from '../../kernel/base/errors.ts'
 import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
 import { invalidSources } from './fields.ts'
-import { type Lists, listInUse, listNotFound, resourceOf } from './lists.ts'
+import { type Lists, listInUse, listNotFound, listResource } from './lists.ts'
 import { ListBody, ListParams, ListRecord, ListRow } from './schema.ts'
 
 interface Deps {
@@ -28,7 +28,7 @@ const read = defineRoute({
   access: 'superadmin',
   summary: 'Returns a list of sources with its entries.',
   schema: () => ({ params: ListParams, reply: ListRecord, errors: [listNotFound] }),
-  record: ({ list_name }) => resourceOf(list_name),
+  record: ({ list_name }) => listResource(list_name),
   run: ({ lists }: Deps, { params }) => lists.read(params.list_name)
 })
 

@@ -2,7 +2,7 @@
 import { limitReached } from '../../kernel/base/errors.ts'
 import { ruleField } from '../rules/exports.ts'
 import { SourceFilter } from './entities.ts'
-import { entriesOf, isListName, refusalOf } from './entries.ts'
+import { invalidEntry, isListName, normalizeEntries } from './entries.ts'
 import { allowSources, denySources, invalidSources } from './fields.ts'
 import { listsNamed, requireRoom } from './lists.ts'
 
@@ -13,14 +13,18 @@ const fieldFor = (side: 'allow' | 'deny', field: typeof allowSources | typeof de
     change: 'frozen',
     errors: [invalidSources, limitReached],
     parse(given) {
-      const entries = entriesOf(given, `/${field.key}`, 'lists')
+      const entries = normalizeEntries(given, `/${field.key}`, 'lists')
       return entries.length === 0 ? null : entries
     },
     async check(entries, { id }, em) {
       const named = await listsNamed(entries, em)
       const unknown = entries.findIndex(entry => isListName(entry) && !named.has(entry))
       if (unknown >= 0)
-        throw refusalOf(`/${field.key}/${unknown}`, 'list', `there is no list ${entries[unknown]?.slice(1)}`)
+        throw invalidEntry(
+          `/${field.key}/${unknown}`,
+          'list',
+          `there is no list ${entries[unknown]?.slice(1)}`
+        )
       const row = await em.findOne(SourceFilter, { rule: id })
       const other = (side === 'allow' ? row?.deny : row?.allow) ?? []
       await requireRoom([...entries, ...other], em)

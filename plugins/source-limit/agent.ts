@@ -37,10 +37,10 @@ function explain({ path: { spec, plan }, source, open, refused }: AskedCaller): 
       { ...stop, text: `${source} has ${open} connections open of ${atOnce.max}: a new one is refused` }
     ]
   if (isAsked && fresh && lately?.isLast && lately.agoMs < fresh.perMs)
-    return [{ ...stop, text: `the last caller was refused: a source may begin ${rateOf(fresh)}` }]
+    return [{ ...stop, text: `the last caller was refused: a source may begin ${formatRate(fresh)}` }]
   const limits = [
     ...(atOnce ? [`have ${atOnce.max} connections open`] : []),
-    ...(fresh ? [`begin ${rateOf(fresh)}`] : [])
+    ...(fresh ? [`begin ${formatRate(fresh)}`] : [])
   ]
   const whose = plan.firstRead ? '; the source is the address in the PROXY header, not the proxy' : ''
   const last = lately?.isLast ? '; the last caller was refused' : ''
@@ -48,7 +48,7 @@ function explain({ path: { spec, plan }, source, open, refused }: AskedCaller): 
   return [{ ...step, verdict: 'info', reason: null, text }]
 }
 
-const rateOf = ({ max, perMs }: SourceLimit): string => `${max} connections in ${perMs / 1000} s`
+const formatRate = ({ max, perMs }: SourceLimit): string => `${max} connections in ${perMs / 1000} s`
 
 export default {
   name: 'source-limit',

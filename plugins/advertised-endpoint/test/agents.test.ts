@@ -27,7 +27,7 @@ async function connect(t: Teardown, app: TestServer, name: string, capabilities 
   })
 }
 
-const endpointsOf = (parts: Readonly<Record<string, Uint8Array>>): unknown => {
+const decodeEndpoints = (parts: Readonly<Record<string, Uint8Array>>): unknown => {
   const part = parts[welcomePart]
   return part && codec.decode(Endpoints, part).endpoints
 }
@@ -35,11 +35,11 @@ const endpointsOf = (parts: Readonly<Record<string, Uint8Array>>): unknown => {
 t.test('an agent gets the endpoints in Welcome, and again when they change', async t => {
   const app = await testServer(t, { plugins, keys: { advertised_endpoint: 'localhost:1,localhost:2' } })
   const edge = await connect(t, app, 'edge')
-  t.same(endpointsOf(edge.welcome.parts), ['localhost:1', 'localhost:2'])
+  t.same(decodeEndpoints(edge.welcome.parts), ['localhost:1', 'localhost:2'])
 
   await app.call('PUT', url, { advertised_endpoint: ['localhost:3', 'localhost:4'] })
   t.same((await edge.until(Endpoints.name)).body, { endpoints: ['localhost:3', 'localhost:4'] })
-  t.same(endpointsOf((await connect(t, app, 'second')).welcome.parts), ['localhost:3', 'localhost:4'])
+  t.same(decodeEndpoints((await connect(t, app, 'second')).welcome.parts), ['localhost:3', 'localhost:4'])
 
   await app.call('PUT', url, { advertised_endpoint: 'nonsense' })
   await app.call('PUT', url, { advertised_endpoint: null })
@@ -50,12 +50,12 @@ t.test(
   'without a configured endpoint agents stay at that of their enrollment; an unusable one is not announced',
   async t => {
     const app = await testServer(t, { plugins })
-    t.same(endpointsOf((await connect(t, app, 'edge')).welcome.parts), [])
+    t.same(decodeEndpoints((await connect(t, app, 'edge')).welcome.parts), [])
     await app.stop()
 
     const keys = { advertised_endpoint: 'late.example:7443' }
     const late = await testServer(t, { plugins, keys, dir: app.dir })
-    t.equal(endpointsOf((await connect(t, late, 'other')).welcome.parts), undefined)
+    t.equal(decodeEndpoints((await connect(t, late, 'other')).welcome.parts), undefined)
   }
 )
 

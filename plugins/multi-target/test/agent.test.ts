@@ -3,7 +3,7 @@ import type { Sample } from '../../../agent/engine/engine.ts'
 import type { AgentCall, ControlStream, Ejection, RuleSpec, TargetStanding } from '../../../agent/plugin.ts'
 import { fakeClock } from '../../../kit/fake-clock.ts'
 import multiTarget from '../agent.ts'
-import { markOf } from '../wire.ts'
+import { targetsMark } from '../wire.ts'
 
 const spec = {
   id: 'rule-1',
@@ -127,7 +127,7 @@ t.test('an ejection is logged with its reason, and sent at once; so is its end',
     rules: [
       {
         rule_id: 'rule-1',
-        targets_mark: markOf(spec.targets),
+        targets_mark: targetsMark(spec.targets),
         targets: [
           { state: 'unknown', consecutive_failures: 0 },
           {
@@ -151,7 +151,7 @@ t.test('an ejection is logged with its reason, and sent at once; so is its end',
     rules: [
       {
         rule_id: 'rule-1',
-        targets_mark: markOf(spec.targets),
+        targets_mark: targetsMark(spec.targets),
         targets: [
           { state: 'unknown', consecutive_failures: 0 },
           { state: 'unknown', consecutive_failures: 0, ejections: 1 }

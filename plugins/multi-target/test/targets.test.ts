@@ -4,7 +4,7 @@ import { fieldMessage } from '../../../platform/rule-field.ts'
 import { rulesFixture, until } from '../../rules/test/fixture.ts'
 import { RulePush, messages as ruleMessages } from '../../rules/wire.ts'
 import { field } from '../field.ts'
-import { Health, markOf, messages, targetsCapability } from '../wire.ts'
+import { Health, messages, targetsCapability, targetsMark } from '../wire.ts'
 
 const plugins = ['users', 'clients', 'rules', 'udp', 'multi-target']
 const capableAgent = {
@@ -115,7 +115,7 @@ t.test('a target that a change has added does not have the health of the one in 
         {
           rule_id,
           targets: present.map(() => ({ ...healthy, ejected_reason: reason })),
-          targets_mark: markOf(present)
+          targets_mark: targetsMark(present)
         }
       ]
     })

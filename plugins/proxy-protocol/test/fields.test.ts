@@ -1,7 +1,7 @@
 // The rule fields in both halves: a server, and an agent on a fake engine.
 import t, { type Test } from 'tap'
 import { runAgent, testAgent, testServer } from '../../../kit/public.ts'
-import { normalizePrefix } from '../../rules/fields/prefix.ts'
+import { normalizePrefix } from '../../rules/fields/normalize-prefix.ts'
 
 const target = { host: '10.0.0.1', port: 80 }
 

@@ -104,7 +104,7 @@ async function ask(port: number, send: (socket: Socket) => Promise<void>): Promi
 }
 
 /** What `ask` returns by the judgement of a parser. */
-function answerOf(line: string, header: Buffer): string {
+function expectedAnswer(line: string, header: Buffer): string {
   const [kind, size, ...addresses] = line.split(' ')
   const rest = `${header.length - Number(size)} bytes`
   if (kind === 'unnamed') return `own, and ${rest}`
@@ -121,7 +121,7 @@ async function askAll(
   const differing: Judged[] = []
   const askSome = async () => {
     for (const bytes of left) {
-      const [expected, found] = [answerOf(judgeInTypeScript(bytes), bytes), await find(bytes)]
+      const [expected, found] = [expectedAnswer(judgeInTypeScript(bytes), bytes), await find(bytes)]
       if (found !== expected) differing.push({ bytes, expected, found })
     }
   }

@@ -21,7 +21,7 @@ const hosts = ['127.0.0.1', '::1'] as const
 type Kind = (typeof kinds)[number]
 
 const name = 'shop.example.org'
-const nameOf = (kind: Kind): string | null => (kind === 'tls name' ? name : null)
+const serverName = (kind: Kind): string | null => (kind === 'tls name' ? name : null)
 
 interface Cell {
   readonly engine: string
@@ -84,13 +84,13 @@ t.test('nginx and HAProxy read what targets get', { skip: missing }, async t => 
           const fields = { proxy_out: version }
           const port = await push(engine, kind, program, await freePort(2), fields)
           for (const host of hosts) {
-            const { own, body } = await request(host, port, nameOf(kind))
+            const { own, body } = await request(host, port, serverName(kind))
             const cell = `${engine}, ${kind}, ${program}, version ${version}, ${host}`
             const [source, sourcePort, destination, destinationPort, ...more] = body.split(' ')
             t.equal(`${source} ${sourcePort}`, own, cell)
             t.equal(`${destination} ${destinationPort}`, `${host} ${port}`, cell)
             if (program === 'nginx') continue
-            t.match(more, version === 1 ? ['', ''] : [nameOf(kind) ?? '', /^[0-9A-F]{32}$/], cell)
+            t.match(more, version === 1 ? ['', ''] : [serverName(kind) ?? '', /^[0-9A-F]{32}$/], cell)
           }
         }
   await requireNothingRefused(t)
@@ -100,7 +100,7 @@ t.test('what nginx and HAProxy write names the caller, also for targets', { skip
   const ask = async ({ engine, kind, rule, program, version, sender }: Cell) => {
     await push(engine, kind, program, rule, { proxy_in: ['127.0.0.0/8'], proxy_out: version })
     for (const host of hosts) {
-      const { own, body } = await request(host, sender.listen, nameOf(kind))
+      const { own, body } = await request(host, sender.listen, serverName(kind))
       const cell = `${engine}, ${kind}, ${sender.form}, to ${program}, version ${version}, ${host}`
       t.equal(body.split(' ').slice(0, 4).join(' '), `${own} ${host} ${sender.listen}`, cell)
     }

@@ -43,9 +43,13 @@ async function openSocket(t: Test, host: string): Promise<UdpSocket> {
   return socket
 }
 
-const sourceOf = (header: ReturnType<typeof readProxyV2>) => [header.addresses, header.ports] as const
-const bytesOf: Record<string, number[]> = { '127.0.0.1': [127, 0, 0, 1], '::1': [...Array(15).fill(0), 1] }
-const addressesOf = (host: string) => Buffer.from([...(bytesOf[host] ?? []), ...(bytesOf[host] ?? [])])
+const source = (header: ReturnType<typeof readProxyV2>) => [header.addresses, header.ports] as const
+const addressBytes: Record<string, number[]> = {
+  '127.0.0.1': [127, 0, 0, 1],
+  '::1': [...Array(15).fill(0), 1]
+}
+const bothAddresses = (host: string) =>
+  Buffer.from([...(addressBytes[host] ?? []), ...(addressBytes[host] ?? [])])
 
 for (const engine of engines) {
   t.test(
@@ -89,7 +93,7 @@ for (const engine of engines) {
         const cell = `${datagrams}, ${host}`
         const header = readProxyV2(first)
         t.equal(header.kind, host === '::1' ? 0x22 : 0x12, cell)
-        t.same(sourceOf(header), [addressesOf(host), [caller.address().port, outer.port]], cell)
+        t.same(source(header), [bothAddresses(host), [caller.address().port, outer.port]], cell)
         t.ok(header.isIntact, cell)
         t.equal(String(header.rest), 'hello', cell)
         t.equal(String(datagrams === 'each' ? readProxyV2(second).rest : second), 'again', cell)

@@ -59,7 +59,7 @@ async function agentFixture(t: Test, dir = t.testdir()) {
   }
 }
 
-const metersOf = ({ engine }: TestAgent, at: number) =>
+const meterLimits = ({ engine }: TestAgent, at: number) =>
   (engine.opened[at]?.meters ?? []).map(id => engine.meters.get(id))
 
 t.test('a rule passes the meter of its owner, then its own, also without limits', async t => {
@@ -68,7 +68,7 @@ t.test('a rule passes the meter of its owner, then its own, also without limits'
   await push('rule-1', 8001, { bandwidth_in_bps: 8_000_000, new_connections_per_sec: 3 })
   await push('rule-2', 8002, null)
 
-  const [owner, own] = metersOf(agent, 0)
+  const [owner, own] = meterLimits(agent, 0)
   t.match(owner, { ...unlimited, refusals: { connections: 'owner_concurrent_connections' } })
   t.match(own, {
     bytesIn: { perSec: 1_000_000, burst: 100_000 },
@@ -87,7 +87,7 @@ t.test('adding, changing and removing limits does not reopen the rule', async t 
 
   for (const limits of [{ concurrent_connections: 2 }, { bandwidth_out_bps: 8 }, null]) {
     await push('rule-1', 8001, limits)
-    t.match(metersOf(agent, 0)[1], {
+    t.match(meterLimits(agent, 0)[1], {
       connections: limits?.concurrent_connections ?? null,
       bytesOut: limits?.bandwidth_out_bps ? { perSec: 1 } : null
     })
@@ -101,17 +101,17 @@ t.test('an envelope exists before the first rule, limits all, and stays after th
   await push('rule-1', 8001, null)
   await push('rule-2', 8002, null, 'bob')
 
-  t.match(metersOf(agent, 0)[0], { connections: 2 })
-  t.match(metersOf(agent, 1)[0], { connections: null })
+  t.match(meterLimits(agent, 0)[0], { connections: 2 })
+  t.match(meterLimits(agent, 1)[0], { connections: null })
 
   await setEnvelope('ann', { bandwidth_in_bps: 800 })
-  t.match(metersOf(agent, 0)[0], { connections: null, bytesIn: { perSec: 100 } })
+  t.match(meterLimits(agent, 0)[0], { connections: null, bytesIn: { perSec: 100 } })
   await remove('rule-1')
   await push('rule-3', 8003, null)
-  t.match(metersOf(agent, 2)[0], { bytesIn: { perSec: 100 } })
+  t.match(meterLimits(agent, 2)[0], { bytesIn: { perSec: 100 } })
 
   await removeEnvelope('ann')
-  t.match(metersOf(agent, 2)[0], unlimited)
+  t.match(meterLimits(agent, 2)[0], unlimited)
 })
 
 t.test('limits apply after a restart without the server', async t => {
@@ -125,7 +125,7 @@ t.test('limits apply after a restart without the server', async t => {
   const again = startTestAgent(t, { dir, server: first.server, plugins: [rateLimit, rules] })
   while (again.engine.opened.length === 0) await new Promise(resolve => setImmediate(resolve))
 
-  t.match(metersOf(again, 0), [{ connections: 2 }, { bytesIn: { perSec: 100 } }])
+  t.match(meterLimits(again, 0), [{ connections: 2 }, { bytesIn: { perSec: 100 } }])
 })
 
 t.test('the meter of a removed rule is removed', async t => {

@@ -12,7 +12,7 @@ import {
   stateInForce
 } from '../delivery/rule-states.ts'
 import type { Rule } from '../entities.ts'
-import { clientOf, requireCapableOnceBack, requireCapablePeer } from '../fields/requirements.ts'
+import { lastKnownAgent, requireCapableClient, requireCapablePeer } from '../fields/requirements.ts'
 import { fieldUnsupported } from '../fields/rule-field.ts'
 import type { Services } from '../services.ts'
 import { updateCapability } from '../wire.ts'
@@ -121,9 +121,9 @@ async function requireSupport(
   const { fields } = services
   if (mode === 'replace') return requireCapablePeer(services, next)
   const added = fields.sentKeys(addedValues(changes, services))
-  if (mode === 'live') await requireCapableOnceBack(services, next, em)
-  else if (added.length > 0) await requireCapableOnceBack(services, { ...next, fields: added }, em)
-  const client = await clientOf(services, rule.clientId, em)
+  if (mode === 'live') await requireCapableClient(services, next, em)
+  else if (added.length > 0) await requireCapableClient(services, { ...next, fields: added }, em)
+  const client = await lastKnownAgent(services, rule.clientId, em)
   if (mode === 'hot' || !belongsOnAgent(rule) || !client || isCapable(client, updateCapability)) return
   const { id, since } = updateCapability
   const field = changes[0]?.field ?? ''

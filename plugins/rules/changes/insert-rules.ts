@@ -4,7 +4,7 @@ import type { Values } from '../api/rule-record.ts'
 import { objectKeyOf } from '../delivery/rule-states.ts'
 import { Rule } from '../entities.ts'
 import type { ChangeBy } from '../fields/fields.ts'
-import { requireCapableOnceBack, requireCapablePeer } from '../fields/requirements.ts'
+import { requireCapableClient, requireCapablePeer } from '../fields/requirements.ts'
 import type { Services } from '../services.ts'
 import { type Faults, insertRule, overLimits, takenPorts } from './new-rule.ts'
 import { admitRule } from './placement.ts'
@@ -29,7 +29,7 @@ export async function insertRules(
   const admitted = await keepPassing(given, faults, rule => admitRule(rule, filled, em))
   const derived = await fields.withDerived(admitted, em)
   const capable = await keepPassing(derived, faults, async rule =>
-    ifOffline === 'queue' ? requireCapableOnceBack(services, rule, em) : requireCapablePeer(services, rule)
+    ifOffline === 'queue' ? requireCapableClient(services, rule, em) : requireCapablePeer(services, rule)
   )
   const stored = await keepPassing(capable, faults, async rule => {
     await insertRule(rule, em)

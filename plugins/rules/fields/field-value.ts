@@ -2,7 +2,7 @@
 import { type TSchema, Type } from 'typebox'
 import { closed } from '../../../kernel/http/schema.ts'
 
-const defaultOf = (schema: TSchema): unknown => (schema as { readonly default?: unknown }).default
+const defaultIn = (schema: TSchema): unknown => (schema as { readonly default?: unknown }).default
 
 /** Returns the schema of a value in requests: closed, and parts that have a default are optional. */
 export function requestSchema(body: TSchema): TSchema {
@@ -10,7 +10,7 @@ export function requestSchema(body: TSchema): TSchema {
   const { type: _, properties, required: __, ...options } = body
   const parts = Object.entries(properties).map(([key, part]) => [
     key,
-    defaultOf(part) === undefined ? part : Type.Optional(part)
+    defaultIn(part) === undefined ? part : Type.Optional(part)
   ])
   return closed(Object.fromEntries(parts), options)
 }
@@ -21,7 +21,7 @@ type Parts = Readonly<Record<string, unknown>>
 export function withDefaults(body: TSchema, value: unknown): unknown {
   if (!Type.IsObject(body)) return value
   const parts = Object.entries(body.properties).flatMap(([key, part]) =>
-    defaultOf(part) === undefined ? [] : [[key, defaultOf(part)]]
+    defaultIn(part) === undefined ? [] : [[key, defaultIn(part)]]
   )
   return { ...Object.fromEntries(parts), ...(value as Parts) }
 }

@@ -9,7 +9,7 @@ import { fieldsIn, type PlacingField, placingIn } from '../api/schema.ts'
 import { type FieldValue, isGroupRule, type Rule } from '../entities.ts'
 import { shapeSlot } from '../slots.ts'
 import { clearValues, loadValues, saveValues } from './field-storage.ts'
-import { fieldNotLoaded, fieldOf } from './requirements.ts'
+import { fieldNotLoaded, findSentField } from './requirements.ts'
 import {
   derivedFieldSlot,
   isSent,
@@ -36,12 +36,12 @@ const columns = new WeakMap<object, readonly Column[]>() // by the values of the
 /** Returns the columns of all fields; computed once, because values of a slot are proxies. */
 export function columnsIn(filled: SlotReader): readonly Column[] {
   const fields = filled(ruleFieldSlot)
-  const found = columns.get(fields) ?? fields.map(({ value }) => columnOf(value))
+  const found = columns.get(fields) ?? fields.map(({ value }) => toColumn(value))
   columns.set(fields, found)
   return found
 }
 
-function columnOf(field: LoadedField): Column {
+function toColumn(field: LoadedField): Column {
   const { key, absent = null } = field
   const column = { key, absent, isSent: isSent(field), field }
   if (isSent(field)) return { ...column, has: ({ fields }) => fields.includes(key) }
@@ -230,7 +230,7 @@ export class Fields {
   #encode(rule: Rule, values: Values = {}, derived: Values = {}): Encoded {
     const keys = new Set([...rule.fields, ...Object.keys(derived)])
     const encode = (key: string) => {
-      const field = fieldOf(this.#filled, key)
+      const field = findSentField(this.#filled, key)
       const value = derived[key] ?? values[key] ?? null
       if (!field || value === null) throw new Fault(fieldNotLoaded, `the rule's value of ${key} is missing`)
       return this.#codec.encode(field.message, 'encode' in field ? field.encode(value, rule, field) : value)

@@ -16,21 +16,21 @@ export const clientNotConnected = defineCode('client_not_connected', 422, 4)
 export const requirementCodes = [fieldNotLoaded, shapeNotLoaded, clientNotConnected]
 
 /** Finds a field that agents receive, derived or not, by its key. */
-export const fieldOf = (filled: SlotReader, key: string) =>
+export const findSentField = (filled: SlotReader, key: string) =>
   filled(ruleFieldSlot)
     .map(({ value }) => value)
     .filter(isSent)
     .find(field => field.key === key) ??
   filled(derivedFieldSlot).find(({ value }) => value.key === key)?.value
 
-const supportOf = (filled: SlotReader, shape: ShapeSupport['shape']) =>
+const findShapeSupport = (filled: SlotReader, shape: ShapeSupport['shape']) =>
   filled(shapeSlot).find(({ value }) => value.shape === shape)?.value
 
 /** Returns a fault if no loaded plugin owns a field or shape: without that part the rule could match everything. */
 export function missingPart(filled: SlotReader, rule: Rule): Fault | null {
-  const key = rule.fields.find(key => !fieldOf(filled, key))
+  const key = rule.fields.find(key => !findSentField(filled, key))
   if (key !== undefined) return new Fault(fieldNotLoaded, `no loaded plugin owns the rule's field ${key}`)
-  const shape = shapesOf(rule).find(shape => !supportOf(filled, shape))
+  const shape = ruleShapes(rule).find(shape => !findShapeSupport(filled, shape))
   return shape ? new Fault(shapeNotLoaded, `no loaded plugin supports ${shapeNames[shape]}`) : null
 }
 
@@ -38,10 +38,10 @@ const pausing = { capability: updateCapability, refusal: fieldUnsupported }
 
 /** Returns the fault of the first capability that the client lacks, or null if it can take the rule. */
 export function unsupported(filled: SlotReader, rule: Rule, client: AgentCapabilities): Fault | null {
-  const shapes = shapesOf(rule).map(shape => supportOf(filled, shape))
+  const shapes = ruleShapes(rule).map(shape => findShapeSupport(filled, shape))
   const requirements = [
     ...shapes.map(support => ({ requires: support?.requires, field: support?.bodyField })),
-    ...rule.fields.map(key => ({ requires: fieldOf(filled, key)?.requires, field: key })),
+    ...rule.fields.map(key => ({ requires: findSentField(filled, key)?.requires, field: key })),
     ...(rule.paused ? [{ requires: pausing, field: 'paused' }] : [])
   ]
   for (const { requires, field } of requirements) {
@@ -54,7 +54,7 @@ export function unsupported(filled: SlotReader, rule: Rule, client: AgentCapabil
 }
 
 /** Returns the capabilities of a client: of its last connection when it has none now, null if it never had one. */
-export async function clientOf(
+export async function lastKnownAgent(
   { control }: Pick<Kernel, 'control'>,
   id: string,
   em: EntityManager
@@ -80,7 +80,7 @@ export function requireCapablePeer(
 }
 
 /** Throws as `requireCapablePeer` does, but lets a client be away: then its last connection counts. */
-export async function requireCapableOnceBack(
+export async function requireCapableClient(
   services: Pick<Kernel, 'control' | 'filled'>,
   rule: Rule,
   em: EntityManager
@@ -88,14 +88,14 @@ export async function requireCapableOnceBack(
   const { filled } = services
   const missing = missingPart(filled, rule)
   if (missing) throw missing
-  const client = await clientOf(services, rule.clientId, em)
+  const client = await lastKnownAgent(services, rule.clientId, em)
   const lacking = client && unsupported(filled, rule, client)
   if (lacking) throw lacking
 }
 
 const shapeNames = { udp: 'UDP rules', range: 'port ranges', targets: 'several targets' } as const
 
-function shapesOf(rule: RuleDraft) {
+function ruleShapes(rule: RuleDraft) {
   const has = {
     udp: rule.protocol === 'udp',
     range: rule.listenTo > rule.listenFrom,

@@ -173,11 +173,11 @@ export function ruleField<B extends TSchema, W extends TSchema, D extends Kernel
 ): Fill<D>
 export function ruleField(field: object): Fill<Kernel> {
   if (!('capability' in field)) return ruleFieldSlot.fillWith(deps => ({ ...(field as RuleField), deps }))
-  const loaded = loadedOf(field as DeclaredRuleField<TSchema, Type.TObject>)
+  const loaded = loadDeclared(field as DeclaredRuleField<TSchema, Type.TObject>)
   return { ...ruleFieldSlot.fillWith(deps => ({ ...loaded, deps })), messages: [loaded.message] }
 }
 
-function loadedOf({
+function loadDeclared({
   capability,
   refusal = fieldUnsupported,
   option: _,

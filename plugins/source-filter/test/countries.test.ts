@@ -1,8 +1,8 @@
 import t from 'tap'
-import { linesOf } from '../commands.ts'
+import { entryLines } from '../commands.ts'
 import { codesIn, prefixesIn } from '../countries.ts'
-import { numberOf, prefixesOf, type Range } from '../ranges.ts'
-import { pack } from '../source-filter.ts'
+import { pack } from '../packed-prefixes.ts'
+import { parseAddress, type Range, rangesToPrefixes } from '../ranges.ts'
 import { maxListEntries, maxPackedBytes } from '../wire.ts'
 
 const file = `# a comment
@@ -70,7 +70,7 @@ t.test('a country that is too large is refused with what the file has of each', 
 
 t.test('prefixes of random ranges have their addresses, no others, and are the fewest', async t => {
   const size = 256 // addresses of 10.0.0.0/24
-  const base = numberOf('10.0.0.0')?.first ?? 0n
+  const base = parseAddress('10.0.0.0')?.first ?? 0n
   const random = (below: number): number => Math.floor(Math.random() * below)
   for (let round = 0; round < 300; round++) {
     const wanted = Array<boolean>(size).fill(false)
@@ -81,12 +81,12 @@ t.test('prefixes of random ranges have their addresses, no others, and are the f
       return { bytes: 4, first: base + BigInt(first), last: base + BigInt(last) }
     })
 
-    const prefixes = prefixesOf(ranges)
+    const prefixes = rangesToPrefixes(ranges)
 
     const found = Array<boolean>(size).fill(false)
     for (const prefix of prefixes) {
       const [address = '', bits = '32'] = prefix.split('/')
-      const first = Number((numberOf(address)?.first ?? 0n) - base)
+      const first = Number((parseAddress(address)?.first ?? 0n) - base)
       found.fill(true, first, first + 2 ** (32 - Number(bits)))
     }
     t.same(found, wanted)
@@ -103,5 +103,5 @@ function fewest(wanted: readonly boolean[]): number {
 }
 
 t.test('without countries a file has an entry in each line', async t => {
-  t.same(linesOf('192.0.2.0/24\n2001:db8::/32 # documentation\n'), ['192.0.2.0/24', '2001:db8::/32'])
+  t.same(entryLines('192.0.2.0/24\n2001:db8::/32 # documentation\n'), ['192.0.2.0/24', '2001:db8::/32'])
 })

@@ -1,8 +1,8 @@
 // The rule fields and the lists in both halves: a server, and an agent on a fake engine.
 import t, { type Test } from 'tap'
 import { runAgent, testServer } from '../../../kit/public.ts'
-import { linesOf } from '../commands.ts'
-import { includes, pack, unpack } from '../source-filter.ts'
+import { entryLines } from '../commands.ts'
+import { includes, pack, unpack } from '../packed-prefixes.ts'
 
 async function openApp(t: Test) {
   const server = await testServer(t)
@@ -161,5 +161,5 @@ t.test('packed prefixes tell which addresses they have', async t => {
 })
 
 t.test('a file has an entry in each line, and comments', async t => {
-  t.same(linesOf('# office\n192.0.2.7  # the door\n\n 2001:db8::/32 \r\n'), ['192.0.2.7', '2001:db8::/32'])
+  t.same(entryLines('# office\n192.0.2.7  # the door\n\n 2001:db8::/32 \r\n'), ['192.0.2.7', '2001:db8::/32'])
 })

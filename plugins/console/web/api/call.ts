@@ -1,11 +1,11 @@
 // Calls the API with the session of the browser. The types come from the OpenAPI document.
 import type { QueryFunction } from '@tanstack/react-query'
-import type { Arguments, Found, Name, ReplyOf } from '../../../../platform/api/operations.ts'
+import type { Arguments, Found, Name, ReplyTo } from '../../../../platform/api/operations.ts'
 import type { ConsoleApi } from '../../slots.ts'
 import { ApiError, readError } from './api-error.ts'
 import { reportAnswer, reportLoss } from './reachability.ts'
 
-export type Reply<N extends Name> = ReplyOf<Found<N>>
+export type Reply<N extends Name> = ReplyTo<Found<N>>
 export type Row<N extends Name> = Reply<N> extends readonly (infer R)[] ? R : never
 
 interface RequestParts {

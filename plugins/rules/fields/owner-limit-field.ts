@@ -13,7 +13,7 @@ interface Requirement extends Pick<DerivedField, 'key' | 'requires' | 'message'>
  * Fills the slot of derived fields: the rules that a limit of their owner on a client applies to require it. An agent
  * that cannot enforce the limit, or has lost it, does not open them.
  */
-export const requirementOf = ({ limited, ...field }: Requirement) =>
+export const ownerLimitField = ({ limited, ...field }: Requirement) =>
   derivedField({
     ...field,
     async derive(rules, em) {
