@@ -1,5 +1,5 @@
-// Reads configuration: a TOML file, environment variables, flags. A value is taken in its exact form; any other stays text,
-// which the validation refuses.
+// Reads configuration from a TOML file, environment variables and flags. A value in any but its exact form stays text, and
+// the validation refuses it.
 import { readFileSync } from 'node:fs'
 import { parse } from 'smol-toml'
 import type { TObject, TSchema } from 'typebox'
@@ -30,7 +30,7 @@ interface GivenKeys {
   readonly placeOf: PlaceOf // file and line, variable or flag
 }
 
-/** Reads a file. Throws Fault 'startup.config_invalid', which names the file and the line. */
+/** Reads a file. Throws 'startup.config_invalid' with the file and the line. */
 export function readConfigFile(path: string): ConfigFile {
   try {
     const text = readFileSync(path, 'utf8')
@@ -73,7 +73,7 @@ const valueFrom = (schema: TSchema, text: string): unknown =>
         .map(part => exactValue(schema.items as TSchema, part.trim()))
     : exactValue(schema, text)
 
-/** Returns the lines of keys by their dotted names, as far as each stands at the begin of a line. */
+/** Returns line numbers by dotted key. Finds only keys at the start of a line. */
 function linesByKey(text: string): Map<string, number> {
   const lines = new Map<string, number>()
   let table = ''
@@ -87,7 +87,7 @@ function linesByKey(text: string): Map<string, number> {
   return lines
 }
 
-/** Writes a key without spaces, and without quotes that it does not need. */
+/** Normalizes a key: removes spaces and needless quotes. */
 const dotted = (key: string): string =>
   [...key.matchAll(/"([^"]*)"|'([^']*)'|([\w-]+)/g)]
     .map(([, double, single, bare]) => double ?? single ?? bare ?? '')

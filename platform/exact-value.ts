@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox'
 
-/** Converts a number or a boolean that is written exactly: decimal digits, `true` or `false`. Returns any other text as is. */
+/** Converts an exact number (decimal digits) or boolean (`true`, `false`). Returns any other text unchanged. */
 export function exactValue(schema: TSchema | undefined, text: string): unknown {
   const type = schema === undefined ? undefined : Reflect.get(schema, 'type')
   if (type === 'integer')

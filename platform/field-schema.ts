@@ -1,9 +1,9 @@
-// Schemas of rule fields, made without loading TypeBox: the command line reads declarations, too, and must start fast.
+// Builds schemas of rule fields without loading TypeBox: the command line also reads declarations and must start fast.
 import type { Type as TypeBox } from 'typebox'
 
 type Schema = Readonly<Record<string, unknown>>
 
-/** Adds marks by which TypeBox recognizes its schemas; like its own, they are not enumerable. */
+/** Adds the markers that TypeBox uses to recognize schemas. Like in TypeBox, they are not enumerable. */
 const marked = (schema: Schema, marks: Schema): Schema =>
   Object.defineProperties(
     {},
@@ -16,7 +16,7 @@ const marked = (schema: Schema, marks: Schema): Schema =>
 const makeSchema = (kind: string, schema: Schema, options?: Schema): Schema =>
   marked({ ...schema, ...options }, { '~kind': kind })
 
-/** The part of TypeBox's `Type` that rule fields need. TypeBox accepts the schemas as its own. */
+/** The subset of TypeBox's `Type` that rule fields need. TypeBox accepts these schemas. */
 export const Type = {
   Integer: (options?: Schema) => makeSchema('Integer', { type: 'integer' }, options),
   String: (options?: Schema) => makeSchema('String', { type: 'string' }, options),

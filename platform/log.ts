@@ -10,12 +10,12 @@ export interface LogOptions {
 
 type Listener = (event: string, message: string, fields: object) => void
 
-/** A log whose level may be changed. */
+/** A log with a level that can change at run time. */
 export interface LeveledLog extends Log {
   setLevel(level: LogOptions['level']): void
 }
 
-/** Writes JSON or readable lines to standard error: `timestamp`, `level`, `event`, `msg`, `request_id`, `trace_id`, and the fields. */
+/** Writes JSON or readable lines to standard error, with `timestamp`, `level`, `event`, `msg`, `request_id`, `trace_id` and the fields. */
 export async function openLog(
   { level, format }: LogOptions,
   listener: Listener = () => {}
@@ -53,14 +53,14 @@ export async function openLog(
 }
 
 function standardError(): ReturnType<typeof pino.destination> {
-  // Synchronous, so that a crash or a blocked event loop loses no line. At most 1 MiB is buffered when writing fails.
+  // Synchronous, so that a crash or a blocked event loop loses no line. Buffers at most 1 MiB while writes fail.
   const out = pino.destination({ dest: 2, sync: true, maxLength: 1 << 20 })
   return out.on('error', () => {}) // a full disk: there is no other place to report it
 }
 
 /**
- * Uses pino-pretty's factory: its stream would end for good at the first failed write. Colours as Node decides for the
- * terminal, with NO_COLOR and FORCE_COLOR.
+ * Uses pino-pretty's factory, because its stream ends at the first failed write. Node decides about colors, with NO_COLOR
+ * and FORCE_COLOR.
  */
 async function pretty(out: ReturnType<typeof standardError>): Promise<DestinationStream> {
   const { prettyFactory } = await import('pino-pretty')

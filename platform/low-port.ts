@@ -10,7 +10,7 @@ export function firstFreePort(): number {
   }
 }
 
-/** Returns the remedy as the end of a message, for a listen that was refused because of its low port; else ''. */
+/** Returns a remedy to append to the message if a listen failed because of its low port; else ''. */
 export function lowPortRemedy(error: unknown, port: number): string {
   const isDenied = error instanceof Error && 'code' in error && error.code === 'EACCES'
   const first = firstFreePort()

@@ -1,23 +1,23 @@
-// A rule field is declared once: requests, storage, the message for the agent and options of commands follow from that.
+// A rule field has one declaration. Requests, storage, the message for the agent and command options follow from it.
 import { type Static, type TSchema, Type } from 'typebox'
 import type { Capability, Message } from '../kernel/wire/message.ts'
 
-/** The declaration of a rule field. It is data: server, agent and command line read it without one another's code. */
+/** The declaration of a rule field. It is plain data, so that server, agent and command line share it without other code. */
 export interface DeclaredField<B extends TSchema = TSchema, S extends TSchema = TSchema> {
   readonly key: string // in requests, in replies and on the wire
-  readonly capability: Capability // of agents that have the field
+  readonly capability: Capability // required of agents
   /**
-   * The value in requests and replies. A part of an object that has a `default` may be left out of requests. The first
-   * of its `examples` is the one that `sluice plugin check` tries.
+   * The value in requests and replies. Requests may omit a part of an object that has a `default`. `sluice plugin check`
+   * tries the first of its `examples`.
    */
   readonly body: B
   /**
-   * Schema of the object that the agent receives. Default: the body without parts that are null; a body that is no object
-   * becomes the part `value`. Parts have the numbers 1, 2, ... on the wire: add parts at the end, and give a part that
-   * follows a removed one its number as `fieldNumber`.
+   * Schema of the object that the agent receives. Default: the body without null parts; any body but an object becomes the
+   * part `value`. Parts are numbered 1, 2, ... on the wire. Add parts at the end. After you remove a part, give the next one
+   * its number as `fieldNumber`.
    */
   readonly sent?: S
-  /** The option of `rule push`; for an object, the prefix of an option for each part. Default: the key. */
+  /** The option of `rule push`; for an object, the prefix of one option per part. Default: the key. */
   readonly option?: string
 }
 
@@ -46,7 +46,7 @@ export function fieldMessage<B extends TSchema, S extends TSchema>({
   }
 }
 
-/** Returns the value as `fieldMessage` carries it, where the declaration has no `sent`. */
+/** Returns the value as `fieldMessage` carries it if the declaration has no `sent`. */
 export const sentValue = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value !== 'object' || value === null || Array.isArray(value)
     ? { value }
@@ -62,7 +62,7 @@ const withoutNull = ({ properties }: Type.TObject): TSchema =>
     )
   )
 
-/** Returns the schema of a value that is not null. */
+/** Returns the schema without its null option. */
 export function withoutNullOption(schema: TSchema): TSchema {
   if (!Type.IsUnion(schema)) return schema
   const some = schema.anyOf.filter(option => !Type.IsNull(option))
@@ -73,7 +73,7 @@ export function withoutNullOption(schema: TSchema): TSchema {
 const messageName = (key: string): string =>
   key.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
-/** Returns the definition of a message in the language of .proto files. */
+/** Returns the message definition as .proto text. */
 function messageDefinition(name: string, schema: TSchema): string {
   if (!Type.IsObject(schema)) throw new TypeError(`the schema of the message ${name} is not an object`)
   let number = 0

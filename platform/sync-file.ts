@@ -1,7 +1,7 @@
 // Makes files and directories durable. Shared by server and agent.
 import { closeSync, fsyncSync, openSync } from 'node:fs'
 
-/** Returns when the content of a file, or the entries of a directory, are on disk: fsync(2). */
+/** Flushes the content of a file, or the entries of a directory, to disk: fsync(2). */
 export function sync(path: string): void {
   const fd = openSync(path, 'r')
   try {
@@ -11,7 +11,7 @@ export function sync(path: string): void {
   }
 }
 
-/** The same for a directory, where the system can open one. */
+/** Flushes a directory. Does nothing on Windows, which cannot open directories. */
 export function syncDir(dir: string): void {
   if (process.platform !== 'win32') sync(dir)
 }

@@ -1,4 +1,4 @@
-// Types of the operations of the API, from its OpenAPI document: commands and the pages of the console call by them.
+// Types of the API operations, generated from its OpenAPI document. Commands and the console use them.
 import type { Operations } from './operator-api.ts'
 
 /** 'GET /v1/rules/{rule_id}' */
@@ -6,7 +6,7 @@ export type Name = keyof Operations
 
 export type Found<N extends Name> = Operations[N]
 
-/** An argument that was not given is undefined, and not sent. */
+/** A missing argument is undefined and is not sent. */
 type Optional<T> = T extends readonly unknown[]
   ? { [K in keyof T]: Optional<T[K]> }
   : T extends object
@@ -19,7 +19,7 @@ interface Headers {
   readonly headers?: Readonly<Record<string, string>> // If-Match
 }
 
-/** The path, the query and the body of an operation, as far as it has them. */
+/** The path, query and body of an operation, if it has them. */
 export type Parts<O> = O extends { parts: infer P } ? Readonly<Optional<P>> & Headers : Headers
 
 export type Arguments<N extends Name> =

@@ -2,7 +2,7 @@ import type { AgentPlugin } from '../../agent/plugin.ts'
 import type { Plugin } from '../../kernel/plugin.ts'
 import type { Builtin } from './load-plugins.ts'
 
-/** The plugins that are part of the program, by name. */
+/** The built-in plugins by name. */
 export interface BuiltinPlugins {
   readonly server: Builtin<Plugin>
   readonly agent: Builtin<AgentPlugin>
@@ -12,7 +12,7 @@ let load: () => Promise<BuiltinPlugins> = () => {
   throw new TypeError('call offerBuiltinPlugins before a command about plugins runs')
 }
 
-/** Offers the built-in plugins to commands about plugins, which cannot import the list that they are part of. */
+/** Offers the built-in plugins to commands about plugins. These commands are in that list and cannot import it. */
 export const offerBuiltinPlugins = (loader: typeof load): void => {
   load = loader
 }

@@ -1,5 +1,5 @@
-// Contains failures in timers of plugins, on server and agent: a failure is logged once, and the timer backs off. Also tells
-// which external plugin caused an uncaught error.
+// Contains failures in timers of plugins, on server and agent: it logs a failure once and backs off. Also finds the external
+// plugin that caused an uncaught error.
 import { runningPlugin } from '../../kernel/base/attribution.ts'
 import type { Clock } from '../../kernel/base/clock.ts'
 import type { Log } from '../../kernel/base/log.ts'
@@ -24,7 +24,7 @@ export function logFailure(log: Log, { plugin, hook }: Hook, error: unknown): vo
     })
 }
 
-/** Returns the work as a function that rejects when it fails, and logs the first of several failures in a row. */
+/** Wraps the work: it still rejects, and only the first of several failures in a row is logged. */
 export function loggedOnce(log: Log, hook: Hook, work: Work): () => Promise<void> {
   let isFailing = false
   return async () => {
@@ -39,14 +39,14 @@ export function loggedOnce(log: Log, hook: Hook, work: Work): () => Promise<void
   }
 }
 
-const outside = new Set<string>() // names of plugins that are not built in
+const outside = new Set<string>() // names of external plugins
 
 export const markOutside = (plugin: string): void => void outside.add(plugin)
 
-/** True once a plugin that is not built in was loaded. */
+/** True once an external plugin was loaded. */
 export const hasOutside = (): boolean => outside.size > 0
 
-/** Returns the plugin that began what runs now, if it is not built in. */
+/** Returns the external plugin that started the current work, if any. */
 export function runningOutside(): string | undefined {
   const plugin = runningPlugin()
   return plugin !== undefined && outside.has(plugin) ? plugin : undefined
@@ -54,31 +54,31 @@ export function runningOutside(): string | undefined {
 
 const maxRestMs = 600_000
 
-/** Returns the clock with timers whose failures end nothing. */
+/** Returns a clock that logs failures of timers instead of passing them on. */
 export function containedClock(clock: Clock, plugin: string, log: Log): Clock {
   const contain = (hook: string, work: Work) => loggedOnce(log, { plugin, hook }, work)
   return {
     ...clock,
     after(ms, work) {
       const run = contain('clock.after', work)
-      return clock.after(ms, () => void run().catch(() => {})) // it is logged
+      return clock.after(ms, () => void run().catch(() => {})) // already logged
     },
     every: (ms, work) => everyContained(clock, ms, contain('clock.every', work))
   }
 }
 
-/** Runs the work every `ms`; after failures in a row it is left out: 0, 1, 3, 7 times and so on, for at most 10 minutes. */
+/** Runs the work every `ms`. After failures in a row it skips 0, 1, 3, 7, ... runs, for at most 10 minutes. */
 function everyContained(clock: Clock, ms: number, work: () => Promise<void>): Release {
   let failures = 0
-  let toLeaveOut = 0
+  let runsToSkip = 0
   const succeeded = (): void => {
     failures = 0
   }
   const failed = (): void => {
-    toLeaveOut = Math.min(2 ** failures++ - 1, Math.floor(maxRestMs / ms))
+    runsToSkip = Math.min(2 ** failures++ - 1, Math.floor(maxRestMs / ms))
   }
   return clock.every(ms, () => {
-    if (toLeaveOut > 0) toLeaveOut--
+    if (runsToSkip > 0) runsToSkip--
     else void work().then(succeeded, failed)
   })
 }

@@ -1,5 +1,5 @@
-// Imports plugins that are not built in. Whatever their location, `sluice/plugin`, `sluice/agent-plugin` and
-// `sluice/kit` resolve to the running program, so that slots and services are the same objects on both sides.
+// Imports external plugins. `sluice/plugin`, `sluice/agent-plugin` and `sluice/kit` resolve to the running program from any
+// location, so that plugin and program share slots and services.
 import { registerHooks } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import { reasonOf } from '../../kernel/base/errors.ts'
@@ -9,20 +9,20 @@ import { pluginFolder, requireTrusted, trust } from './plugin-lock.ts'
 import { publicModules } from './public-modules.ts'
 import { findHalf, resolvePlugin } from './resolve-plugin.ts'
 
-/** The files of a plugin's folder, by hash: those that this process loaded first, and those that it is to load now. */
+/** Hashes of a plugin's folder: the files that this process loaded first, and the files to load now. */
 interface Loaded {
   readonly first: string
   readonly now: string
 }
-const loaded = new Map<string, Loaded>() // by the URL of the folder, with a slash at its end
+const loaded = new Map<string, Loaded>() // by the URL of the folder, with a trailing slash
 
-/** Lets changed files of a folder be loaded beside those that are loaded: modules are kept by URL. */
+/** Allows changed files of a folder to load beside the old ones. Node caches modules by URL. */
 function offerFiles(folder: string, sha256: string): void {
   const url = `${pathToFileURL(folder).href}/`
   loaded.set(url, { first: loaded.get(url)?.first ?? sha256, now: sha256 })
 }
 
-/** Returns the URL of a plugin's module, with a query where its folder has changed since it was loaded first. */
+/** Returns the URL of a plugin's module. Adds a query if its folder has changed since the first load. */
 function versioned(url: string): string {
   for (const [folder, { first, now }] of loaded)
     if (first !== now && url.startsWith(folder) && !url.slice(folder.length).includes('node_modules/'))
@@ -45,7 +45,7 @@ export function offerPublicModules(): void {
   })
 }
 
-/** Resolves a half, requires that its files are trusted, and imports it. */
+/** Resolves a half, checks that its files are trusted, and imports it. */
 export const importExternal: ImportExternal = async (specifier, half, baseDir, trusted = 'recorded') => {
   // An agent skips a plugin that has only a server half. If both are missing, the specifier is wrong.
   if (half === 'agent' && !findHalf(specifier, half, baseDir) && findHalf(specifier, 'plugin', baseDir))

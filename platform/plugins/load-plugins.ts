@@ -5,7 +5,7 @@ import { markOutside } from './containment.ts'
 import { findHalf, type Half } from './resolve-plugin.ts'
 
 export type Builtin<P> = Readonly<Record<string, () => Promise<{ readonly default: P }>>>
-/** Files of an external plugin that may run: as they were trusted, or in `development` as they are now. */
+/** The files of an external plugin that may run: the recorded ones, or in `development` the present ones. */
 type Trusted = 'recorded' | 'present'
 export type ImportExternal = (
   specifier: string,
@@ -17,9 +17,9 @@ type Section = Readonly<Record<string, unknown>>
 
 export interface LoadedPlugins<P> {
   readonly plugins: readonly P[]
-  /** Each plugin's section, without the loader's own keys `enabled` and, of an external one, `development`. */
+  /** Each plugin's section without the loader's keys: `enabled` and, for external plugins, `development`. */
   readonly sections: Readonly<Record<string, Section>>
-  /** By plugin name, what the configuration calls it: a built-in name, a path, or an npm package. */
+  /** The specifier in the configuration by plugin name: a built-in name, a path or an npm package. */
   readonly specifiers: Readonly<Record<string, string>>
 }
 
@@ -29,7 +29,7 @@ interface Options<P> {
   /** `[plugins]` of the configuration: name, './path' or npm package to section. */
   readonly table: Readonly<Record<string, Section>>
   readonly baseDir: string // folder of the configuration: paths and packages are resolved from here
-  /** Imports a half of a plugin that is not built in; null for a plugin without an agent half. */
+  /** Imports a half of an external plugin; null if it has no agent half. */
   readonly importExternal: ImportExternal
   readonly placeOf?: PlaceOf | undefined
 }
@@ -59,7 +59,7 @@ export function pluginSections(file: Section, placeOf?: PlaceOf): Readonly<Recor
   return value['plugins'] as Readonly<Record<string, Section>> // validated above
 }
 
-/** Throws when a section is not that of a plugin, in either half. */
+/** Throws for sections that name no plugin. */
 function refuseUnknown<P>({ builtin, table, baseDir, placeOf = () => null }: Options<P>): void {
   const problems = Object.keys(table)
     .filter(name => !Object.hasOwn(builtin, name))
@@ -72,13 +72,13 @@ function refuseUnknown<P>({ builtin, table, baseDir, placeOf = () => null }: Opt
   throwProblems(problems)
 }
 
-/** Returns a section without the loader's own keys. `development` is one for external plugins only. */
+/** Returns a section without the loader's keys. `development` is a key of the loader only for external plugins. */
 export function settingsIn({ enabled: _, ...section }: Section, origin: 'built-in' | 'external'): Section {
   const { development: __, ...settings } = section
   return origin === 'built-in' ? section : settings
 }
 
-/** Imports the built-in plugins, unless disabled, and those that the configuration names. Starts none of them. */
+/** Imports the enabled built-in plugins and the plugins that the configuration names. Does not start them. */
 export async function loadPlugins<P extends { readonly name: string }>(
   options: Options<P>
 ): Promise<LoadedPlugins<P>> {
@@ -102,7 +102,7 @@ export async function loadPlugins<P extends { readonly name: string }>(
         throw new Error('its default export is missing or is not a manifest')
       if (Object.hasOwn(specifiers, plugin.name))
         throw new Error(
-          `its name ${plugin.name} is also that of ${specifiers[plugin.name]}; remove one of them`
+          `its name ${plugin.name} is also the name of ${specifiers[plugin.name]}; remove one of them`
         )
       if (!load) markOutside(plugin.name)
       plugins.push(plugin)

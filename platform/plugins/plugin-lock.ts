@@ -1,5 +1,5 @@
-// `plugins.lock` beside the configuration records a hash of every plugin that is not built in. Changed code does not
-// run until the operator trusts it again.
+// `plugins.lock` beside the configuration records a hash of every external plugin. Changed code does not run until the
+// operator trusts it.
 import { createHash } from 'node:crypto'
 import {
   chmodSync,
@@ -26,8 +26,8 @@ const Lock = Type.Record(Type.String(), TrustedPlugin)
 export const lockFileIn = (baseDir: string): string => join(baseDir, 'plugins.lock')
 
 /**
- * Records a plugin at its first load; returns what is recorded. Throws when its files have changed since, or when other
- * users may change them.
+ * Records a plugin at its first load and returns the record. Throws if its files have changed since, or if other users can
+ * change them.
  */
 export function requireTrusted(specifier: string, file: string, baseDir: string): TrustedPlugin {
   const trusted = readLock(baseDir)[specifier]
@@ -35,8 +35,8 @@ export function requireTrusted(specifier: string, file: string, baseDir: string)
   const folder = pluginFolder(file, baseDir)
   if (trusted.sha256 !== hashFolder(folder, lockFileIn(baseDir)))
     throw new Error(
-      `its files in ${folder} are not those of ${trusted.name} ${trusted.version} that were trusted; ` +
-        `check what changed, then run: sluice plugin trust ${specifier}`
+      `its files in ${folder} have changed since ${trusted.name} ${trusted.version} was trusted; ` +
+        `check the changes, then run: sluice plugin trust ${specifier}`
     )
   return trusted
 }
@@ -50,11 +50,11 @@ export function trust(specifier: string, file: string, baseDir: string): Trusted
   const temporary = `${lockFile}.${process.pid}`
   try {
     writeFileSync(temporary, `${JSON.stringify(lock, null, 2)}\n`)
-    chmodSync(temporary, 0o644) // the server's user reads what another user has trusted
+    chmodSync(temporary, 0o644) // the server may run as another user
     renameSync(temporary, lockFile)
   } catch (cause) {
     const remedy = `as its owner run: sluice plugin trust ${specifier}`
-    throw new Error(`it cannot be recorded in ${lockFile}, which is not writable; ${remedy}`, { cause })
+    throw new Error(`cannot record it in ${lockFile}, which is not writable; ${remedy}`, { cause })
   }
   return entry
 }
@@ -72,7 +72,7 @@ function readLock(baseDir: string): Readonly<Record<string, TrustedPlugin>> {
   }
 }
 
-/** The plugin's own folder: the nearest with a package.json, else that of the file. */
+/** Returns the plugin's folder: the nearest folder with a package.json, else the folder of the file. */
 export function pluginFolder(file: string, baseDir: string): string {
   const containsConfig = (dir: string): boolean => !relative(dir, baseDir).startsWith('..')
   for (let dir = dirname(file); dir !== dirname(dir) && !containsConfig(dir); dir = dirname(dir)) {
@@ -88,7 +88,7 @@ function readManifest(folder: string): { name: string; version: string } {
   return { name: String(name), version: String(version) }
 }
 
-/** Returns the SHA-256 of all files, by path. Throws if another user could change a file after it was hashed. */
+/** Returns the SHA-256 over all paths and files. Throws if another user could change a file later. */
 function hashFolder(folder: string, lockFile: string): string {
   const hash = createHash('sha256')
   refuseWritable(folder, folder)
@@ -102,14 +102,14 @@ function hashFolder(folder: string, lockFile: string): string {
   return hash.digest('hex')
 }
 
-/** Relative paths of all files and folders, hidden ones too: a program may import a file of any name. */
+/** Yields relative paths of all files and folders, hidden ones too: a program can import a file of any name. */
 function* listEntries(folder: string, under = ''): Generator<string> {
   for (const entry of readdirSync(join(folder, under), { withFileTypes: true })) {
     if (/^(node_modules|\.git)$/.test(entry.name)) continue
     const path = join(under, entry.name)
     if (entry.isSymbolicLink())
       throw new Error(
-        `${join(folder, path)} is a symbolic link, whose target could change unnoticed; replace it with the file or folder`
+        `${join(folder, path)} is a symbolic link, and its target could change unnoticed; replace it with the file or folder`
       )
     yield path
     if (entry.isDirectory()) yield* listEntries(folder, path)
@@ -120,7 +120,7 @@ function refuseWritable(path: string, folder: string): void {
   const { mode, uid: owner } = statSync(path)
   const uid = process.getuid?.()
   if (uid !== undefined && owner !== uid && owner !== 0)
-    throw new Error(`${path} belongs to another user (${owner}), who could change the code; chown it`)
+    throw new Error(`${path} belongs to another user (${owner}) with the right to change the code; chown it`)
   if ((mode & 0o022) !== 0)
     throw new Error(`others may write ${relative(dirname(folder), path)}; run: chmod -R go-w ${folder}`)
 }

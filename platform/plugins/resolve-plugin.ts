@@ -28,7 +28,7 @@ function resolvePackage(name: string, half: Half, baseDir: string): string {
   }
 }
 
-/** Returns the file of a half as `resolvePlugin` does, or null for a half that the plugin does not have. */
+/** Returns the file of a half like `resolvePlugin`, or null if the plugin does not have that half. */
 export function findHalf(specifier: string, half: Half, baseDir: string): string | null {
   try {
     return resolvePlugin(specifier, half, baseDir)
@@ -41,6 +41,6 @@ export function findHalf(specifier: string, half: Half, baseDir: string): string
   }
 }
 
-/** True if the package is there, and exports a file that is not. */
+/** True if the package is installed but exports a file that does not exist. */
 const isDangling = (error: unknown): error is Error =>
   error instanceof Error && Object(error.cause).code === 'MODULE_NOT_FOUND' && 'path' in Object(error.cause)

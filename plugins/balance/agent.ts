@@ -1,4 +1,4 @@
-// The agent half: the engine chooses the target; this half ejects targets and lets them return.
+// The agent half: the engine chooses the target, and this half ejects targets and returns them to service.
 import { type AgentPlugin, defineField } from '../../agent/plugin.ts'
 import { openEjections, slowConnectField, slowStartField } from './ejections.ts'
 import { balance, sourcePrefix } from './fields.ts'

@@ -1,4 +1,4 @@
-// Ejects targets and lets them return. Reads the engine's counters once a second, and as soon as a target fails.
+// Ejects targets and returns them to service. Reads the engine's counters once a second, and as soon as a target fails.
 import { isDeepStrictEqual } from 'node:util'
 import type { Type } from 'typebox'
 import {
@@ -18,16 +18,16 @@ const everyMs = 1_000
 
 type Rule = FieldRule<Type.TUnsafe<Spread>>
 type Event = Parameters<NonNullable<AgentPlugin['event']>>[0]
-/** By 'host port' of the target. */
+/** Counters by 'host port' of the target. */
 type Counted = ReadonlyMap<string, Observed>
 
 interface Watched {
   readonly outliers: Outliers
   readonly ejected: Map<string, Ejection & { readonly untilMs: number }> // by target
-  shares: readonly TargetShare[] // as they were set last
+  shares: readonly TargetShare[] // as set last
 }
 
-/** By rule id of each agent: a process may hold several. */
+/** Watched rules by id, for each agent of the process. */
 type Agents = WeakMap<AgentCall, Map<string, Watched>>
 
 /** The hooks of the field `balance`, of the engine's events and of the agent's start. */
@@ -91,7 +91,7 @@ export function openEjections(): Ejections {
   }
 }
 
-/** Returns how the limits of a rule are found. */
+/** Returns a function that looks up the limits of a rule. */
 function limitsBy({ rules }: AgentCall): (rule: Rule) => Limits {
   const ms = new Map(rules.having(slowConnectField).map(({ spec, value }) => [spec.id, value.value]))
   const secs = new Map(rules.having(slowStartField).map(({ spec, value }) => [spec.id, value.value]))
@@ -115,7 +115,7 @@ function watchedBy(agents: Agents, call: AgentCall, { spec: { id, targets } }: R
   return known
 }
 
-/** Judges the targets by their counters, if there are some, and sets the shares of the engine. */
+/** Judges the targets by their counters, if given, and sets the shares in the engine. */
 function decide(
   { rule, watched, limits }: { readonly rule: Rule; readonly watched: Watched; readonly limits: Limits },
   counted: Counted | null,
@@ -133,7 +133,7 @@ function decide(
   call.rules.setShares(id, shares)
 }
 
-/** The end of an ejection by the server's time is computed once, since that time may be corrected. */
+/** Computes the end of an ejection in server time only once, because a later clock correction must not move it. */
 function targetShare(
   part: Part,
   name: string,

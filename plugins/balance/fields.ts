@@ -7,14 +7,14 @@ import type { DeclaredField } from '../../platform/rule-field.ts'
 export const invalidBalance = defineCode('validation.balance', 400, 3)
 
 const capability = { id: 'rule.balance', since: '2.1.0' }
-/** The agent ejects targets, and gives those that return a small share first. */
+/** Agents with it eject targets and give returning targets a small share first. */
 const ejectionCapability = { id: 'rule.ejection', since: '2.1.0' }
 
 export const defaults = { slowConnectMs: 250, slowStartSecs: 10 }
 
 const perTarget = (maximum: number) => Type.Array(Type.Integer({ minimum: 0, maximum }), { maxItems: 8 })
 
-/** `tiers` and `weights` are by target, in the order of agents: by priority. Weight 0 takes no new connections. */
+/** `tiers` and `weights` have one item per target, sorted by priority as agents sort them. Weight 0 takes no new connections. */
 const Spread = Type.Object({
   by: Type.Union([
     Type.Literal('round_robin'),
@@ -42,7 +42,7 @@ export const balance = {
     {
       code: invalidBalance.code,
       description:
-        'How connections are spread over the targets of one priority; the next priority is the reserve. Null: one after the other, by priority.',
+        'How connections are spread over the targets of one priority; the next priority is the reserve. Null: the first healthy target, by priority.',
       examples: ['round_robin']
     }
   ),
@@ -55,7 +55,7 @@ export const slowConnect = {
   body: Type.Integer({
     minimum: 0,
     maximum: 3000,
-    description: `A target is ejected for a time if its connects take this much longer than usual in its priority, and three times as long. 0: none is. Null: ${defaults.slowConnectMs}.`,
+    description: `A target is ejected for a time if its connects take this much longer than usual in its priority, and three times as long. 0: never. Null: ${defaults.slowConnectMs}.`,
     examples: [100]
   })
 } satisfies DeclaredField
@@ -66,7 +66,7 @@ export const slowStart = {
   body: Type.Integer({
     minimum: 0,
     maximum: 900,
-    description: `How long the share of a target grows that returns or is new. 0: it has its whole share at once. Null: ${defaults.slowStartSecs}.`,
+    description: `How long the share of a returned or new target grows. 0: it has its full share at once. Null: ${defaults.slowStartSecs}.`,
     examples: [60]
   })
 } satisfies DeclaredField
@@ -78,7 +78,7 @@ export const sourcePrefix = {
     minimum: 1,
     maximum: 128,
     description:
-      'For source_hash: callers whose IPv6 addresses share these first bits keep one target. Null: 128.',
+      'For source_hash: IPv6 callers that share this many first bits keep one target. Null: 128.',
     examples: [64]
   })
 } satisfies DeclaredField

@@ -1,4 +1,4 @@
-// Decides from counters which targets of a rule are ejected, and the shares of those that return.
+// Decides from counters which targets of a rule to eject, and the shares of returning targets.
 import type { Counters } from '../../agent/engine/engine.ts'
 
 export type Observed = Pick<Counters['targets'][number], 'health' | 'failures' | 'connects' | 'connectMs'>
@@ -13,15 +13,15 @@ export interface Target {
 export interface Limits {
   readonly slowMs: number // 0: no target is ejected because it is slow
   readonly slowStartMs: number
-  readonly keepsShares: boolean // sources that returned during a trial stay: the share does not start again
+  readonly keepsShares: boolean // callers that returned during a trial stay, so the share does not restart
 }
 
-/** The present part of a target: its share, or the end and the reason of its ejection. */
+/** The share of a target, or the end and reason of its ejection. */
 export type Part = { readonly share: number } | { readonly reason: string; readonly untilMs: number }
 
 const baseMs = 10_000
 const maxMs = 300_000
-const behavedMs = 60_000 // takes back one doubling
+const behavedMs = 60_000 // undoes one doubling
 const windowMs = 10_000
 const minConnects = 5 // in the window
 const slowFactor = 3 // times the median of the others
@@ -35,22 +35,22 @@ interface Moment {
 
 interface State {
   out: { reason: string; until: number; isFailure: boolean } | null
-  backAt: number // -Infinity: it was there from the beginning
+  backAt: number // -Infinity: part of the rule from the start
   row: number // ejections in a row
   behavedAt: number
-  failures: number // that were counted when it came back
+  failures: number // counted when it came back
   wasFailed: boolean
-  reason: string // of its last failure
-  hasReason: boolean // the reason belongs to the present failure
+  reason: string // reason of its last failure
+  hasReason: boolean // the reason belongs to the current failure
   window: readonly Moment[]
 }
 
-/** All times are of one monotonic clock, in ms. */
+/** All times are monotonic, in ms. */
 export class Outliers {
   readonly #states = new Map<string, State>() // by name of the target
   #isNew = true
 
-  /** Sets the present targets. A target that joins others begins with a small share. */
+  /** Sets the current targets. A target that joins others starts with a small share. */
   begin(names: readonly string[], now: number): void {
     for (const name of this.#states.keys()) if (!names.includes(name)) this.#states.delete(name)
     for (const name of names)
@@ -59,7 +59,7 @@ export class Outliers {
     this.#isNew = false
   }
 
-  /** Stores why a target failed, which counters do not show. On a busy host the reason comes after the ejection. */
+  /** Stores why a target failed, because counters do not show it. On a busy host the reason may come after the ejection. */
   failed(name: string, reason: string): void {
     const state = this.#states.get(name)
     if (!state) return
@@ -67,7 +67,6 @@ export class Outliers {
     if (state.out?.isFailure) state.out.reason = reason
   }
 
-  /** Judges the targets by their counters. */
   judge(targets: readonly Target[], limits: Limits, now: number): void {
     for (const target of targets) if (target.observed) this.#judgeHealth(target, target.observed, limits, now)
     if (limits.slowMs === 0) return
@@ -75,7 +74,7 @@ export class Outliers {
       this.#judgeSlowness(tier, limits, now)
   }
 
-  /** Returns the present parts. */
+  /** Returns the share or ejection of each target. */
   parts(names: readonly string[], { slowStartMs }: Limits, now: number): Part[] {
     return names.map(name => {
       const { out, backAt } = this.#state(name)
@@ -101,7 +100,7 @@ export class Outliers {
     state.behavedAt = now
   }
 
-  /** Ejects targets that connect far slower than the others, the slowest first, up to half of them. */
+  /** Ejects targets that connect far slower than the others, slowest first, at most half of them. */
   #judgeSlowness(tier: readonly Target[], { slowMs }: Limits, now: number): void {
     const taking = tier.filter(({ weight }) => weight > 0)
     const isOut = ({ name, observed }: Target) => this.#state(name).out || observed?.health === 'failed'
@@ -124,7 +123,7 @@ export class Outliers {
 
   #state(name: string): State {
     const state = this.#states.get(name)
-    if (!state) throw new TypeError(`${name} is no target of the rule`)
+    if (!state) throw new TypeError(`${name} is not a target of the rule`)
     return state
   }
 }

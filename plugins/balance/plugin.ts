@@ -7,7 +7,7 @@ import { ruleFields } from './rule-fields.ts'
 export default definePlugin({
   name: 'balance',
   version: '1.0.0',
-  description: 'How connections are spread over the targets of a rule.',
+  description: 'Spreads connections over the targets of a rule.',
   kernel: '^2.0.0',
   needs: { rules: '^1.0.0' },
   codes: [invalidBalance],

@@ -1,4 +1,4 @@
-// The server half of the fields. A change, also of weights, applies to new connections.
+// The server half of the fields. A change, even of weights, applies to new connections.
 import type { Static } from 'typebox'
 import { Fault } from '../../kernel/base/errors.ts'
 import { type RuleCore, ruleField } from '../rules/exports.ts'
@@ -18,7 +18,7 @@ function spreadOver({ targets }: Pick<RuleCore, 'targets'>, algorithm: Algorithm
 
 type Option = Pick<typeof slowConnect, 'capability' | 'body'> & { readonly key: string }
 
-/** An option of rules with a balance, or with one value of it. */
+/** A field that needs a balance, or one value of it. */
 function optionField(option: Option, needed?: Algorithm) {
   return ruleField({
     ...option,

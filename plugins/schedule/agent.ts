@@ -1,4 +1,4 @@
-// The agent half closes rules before and after their times and outside their hours, also without the server.
+// The agent half closes rules before and after their times and outside their hours, even without the server.
 import type { TSchema } from 'typebox'
 import {
   type AgentCall,
@@ -15,7 +15,7 @@ const dayMs = 24 * 3_600_000
 
 const atEndField = defineField(atEnd)
 
-/** Each field closes the rule; `at_end` applies to all and decides what happens to live connections. */
+/** Each time field can close the rule. `at_end` applies to all of them and decides about live connections. */
 function closing({ spec }: { readonly spec: RuleSpec }, { codec }: AgentCall, reason: string): Closing {
   const bytes = spec.fields[atEnd.key]
   const mode = bytes ? codec.decode(atEndField.message, bytes).value : 'drain'
@@ -28,7 +28,7 @@ interface Judgement {
   readonly next: number | null // time of the next change
 }
 
-/** Returns the hooks of a field that closes its rule at times. `judge` judges an instant. */
+/** Returns the hooks of a field that closes its rule at times. `judge` decides for one instant. */
 function timed<V>(reason: string, judge: (value: V, now: number) => Judgement) {
   type Rule = Pick<FieldRule<TSchema>, 'spec' | 'open' | 'close' | 'at'> & { readonly value: V }
   function decide(rule: Rule, call: AgentCall): void {

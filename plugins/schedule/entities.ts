@@ -4,7 +4,7 @@ import type { Hours } from './fields.ts'
 
 const time = () => p.bigint('number').nullable() // ms since 1970, UTC
 
-/** Times of a rule. Each column is a field. */
+/** The times of a rule, one column per field. */
 export const RuleTimes = defineEntity({
   name: 'RuleTimes',
   tableName: 'schedule',

@@ -1,4 +1,4 @@
-// Removes expired rules after a grace time. Their agents closed them at the time of expiry.
+// Removes expired rules after a grace period. Agents close them at the time of expiry.
 import type { EntityManager } from '@mikro-orm/sql'
 import { type Static, Type } from 'typebox'
 import type { Kernel } from '../../kernel/plugin.ts'
@@ -12,7 +12,7 @@ export const keys = Type.Object({
     maximum: 315_360_000,
     default: 604_800,
     hot: true,
-    description: 'How long a rule stays after it has expired. Until then a later expires_at revives it.'
+    description: 'How long an expired rule stays. Until its removal, a later expires_at revives it.'
   })
 })
 
@@ -22,18 +22,18 @@ interface Deps extends Pick<Kernel<typeof keys>, 'clock' | 'control' | 'store' |
 }
 
 export interface Expiry {
-  /** Removes due rules now, and waits for the next. */
+  /** Removes due rules now and schedules the next run. */
   run(): Promise<void>
-  /** Call when an earlier time may have been set. The transaction that sets it ends before the next run. */
+  /** Call this when a change may have set an earlier time. The next run starts after its transaction ends. */
   reconsider(): void
   stop(): unknown
 }
 
-const atOnce = 100
+const batchSize = 100
 const leastWaitMs = 1000
-const longestWaitMs = 3_600_000 // the wall clock may be set, and the setting changed
-const sharedWaitMs = 10_000 // another server may have set an earlier time
-const retryMs = 60_000 // while the store cannot be read
+const longestWaitMs = 3_600_000 // the wall clock or the setting may change
+const sharedWaitMs = 10_000 // a peer server may have set an earlier time
+const retryMs = 60_000 // while the store is not readable
 
 export function openExpiry(deps: Deps): Expiry {
   const { clock, control, store, log, act, rules } = deps
@@ -52,7 +52,7 @@ export function openExpiry(deps: Deps): Expiry {
         )
       const last = rows.at(-1)
       after = { expiresAt: last?.expiresAt ?? 0, rule: last?.rule ?? '' }
-      isLast = rows.length < atOnce
+      isLast = rows.length < batchSize
     }
   }
 
@@ -90,18 +90,18 @@ export function openExpiry(deps: Deps): Expiry {
   }
 }
 
-/** Reads expired rules in the order of their removal. */
+/** Reads expired rules in order of removal. */
 function openQueue({ clock, store, config, rules }: Deps) {
   const keepMs = () => (config as Static<typeof keys>).expired_rules_keep_secs * 1000
 
-  /** Returns the next due rows, and the rules among them that are not being removed. */
+  /** Returns the next due rows, and their rules that are not already draining. */
   async function nextPage({ expiresAt, rule }: { expiresAt: number; rule: string }, em: EntityManager) {
     const where = {
       expiresAt: { $lte: clock.now() - keepMs() },
       $or: [{ expiresAt: { $gt: expiresAt } }, { expiresAt, rule: { $gt: rule } }]
     }
     const orderBy = { expiresAt: 'asc', rule: 'asc' } as const
-    const rows = await em.find(RuleTimes, where, { orderBy, limit: atOnce })
+    const rows = await em.find(RuleTimes, where, { orderBy, limit: batchSize })
     const ids = rows.map(({ rule }) => rule)
     return {
       rows,

@@ -5,7 +5,7 @@ import { reasons } from './fields.ts'
 import { closedBy, isExpired, loadTimes } from './states.ts'
 import { nextChange } from './weekly-hours.ts'
 
-/** Explains whether the rule is open now, and until when. */
+/** Explains if the rule is open now, and until when. */
 export const explains = explainSlot.fillWith(
   ({ clock }: Pick<Kernel, 'clock'>): Explainer => ({
     async explain({ rule }, em) {
@@ -18,7 +18,7 @@ export const explains = explainSlot.fillWith(
       if (isExpired(times, now))
         return stop(
           reasons.expired,
-          `the rule has expired at ${timestamp(times.expiresAt ?? now)}: set a later expires_at`
+          `the rule expired at ${timestamp(times.expiresAt ?? now)}: set a later expires_at`
         )
       const closed = closedBy(times, now)
       if (closed !== null) return stop(reasons.outside, `the rule is closed at this time: ${closed}`)

@@ -76,15 +76,15 @@ const Hours = Type.Object(
             description: 'mon to sun.',
             examples: [['mon', 'fri']]
           }),
-          from: Time('Local time at which the window begins.', '08:00'),
-          to: Time('Local time at which it ends, at most 24:00.', '18:00')
+          from: Time('Local time when the window opens.', '08:00'),
+          to: Time('Local time when it closes, at most 24:00.', '18:00')
         },
         { additionalProperties: false }
       ),
-      { minItems: 1, maxItems: maxWindows, description: `1 to ${maxWindows}; one past midnight is two.` }
+      { minItems: 1, maxItems: maxWindows, description: `1 to ${maxWindows}; write hours past midnight as two windows.` }
     )
   },
-  { code: invalidSchedule.code, description: 'Weekly hours: outside of them the rule is closed.' }
+  { code: invalidSchedule.code, description: 'Weekly hours; the rule is closed outside them.' }
 )
 export type Hours = Static<typeof Hours>
 

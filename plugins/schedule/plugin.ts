@@ -10,7 +10,7 @@ import { states } from './states.ts'
 export default definePlugin<Deps>({
   name: 'schedule',
   version: '1.0.0',
-  description: 'When rules are open: from and until a time, and in weekly hours.',
+  description: 'Opens and closes rules by start time, end time and weekly hours.',
   kernel: '^2.0.0',
   needs: { http: '^1.0.0', rules: '^1.0.0' },
   keys,

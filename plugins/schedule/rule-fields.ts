@@ -1,4 +1,4 @@
-// The server half of the fields, which may change while the rule runs.
+// The server half of the fields. They may change while the rule runs.
 import type { EntityManager } from '@mikro-orm/sql'
 import { timestamp } from '../../kernel/base/clock.ts'
 import { defineCode, type ErrorCode, Fault } from '../../kernel/base/errors.ts'
@@ -29,7 +29,7 @@ export interface Deps extends Kernel {
 const refusal = (code: ErrorCode, field: string, reason: string, why: string): Fault =>
   new Fault(code, `${field} ${why}`, { details: { field, reason } })
 
-/** All fields are in one table: the states of rules need them together, and expiry needs an index. */
+/** All fields share a table: states need them together, and expiry needs an index. */
 const shared = {
   change: 'hot',
   unlessGiven: 'stays',
@@ -39,7 +39,7 @@ const shared = {
 
 type Column = 'notBefore' | 'expiresAt' | 'schedule' | 'atEnd'
 
-/** Stores a field in its column. `V` is its value there. */
+/** Stores a field in its column, as a value of type `V`. */
 function column<V>(name: Column, saved: (deps: Deps) => void = () => {}) {
   const set = (rule: string, value: V | null, em: EntityManager) =>
     em.upsert(RuleTimes, { rule, [name]: value } as never)
@@ -96,7 +96,7 @@ const expiresAtField = ruleField<typeof expiresAt.body, Instant, Deps>({
   },
   async check(text, _rule, _em, { deps: { clock } }) {
     if (Date.parse(text) > clock.now()) return
-    const why = `${text} is past; give a later time, or remove the rule`
+    const why = `must be in the future, got ${text}; give a later time, or remove the rule`
     throw refusal(expiresInPast, `/${expiresAt.key}`, 'past', why)
   },
   encode: text => ({ at_ms: Date.parse(text) })
@@ -114,7 +114,7 @@ const scheduleField = ruleField({
     }
     const never = windows.findIndex(({ from, to }) => from >= to)
     if (never < 0) return given
-    const why = 'never opens: `to` must be later than `from`; write one past midnight as two'
+    const why = 'never opens: `to` must be later than `from`; write hours past midnight as two windows'
     throw refusal(invalidSchedule, `/${schedule.key}/windows/${never}`, 'range', why)
   }
 })
@@ -130,7 +130,7 @@ const atEndField = ruleField({
 export const ruleFields = [notBeforeField, expiresAtField, scheduleField, atEndField]
 
 function isTimeZone(zone: string): boolean {
-  if (!/^[A-Za-z]/.test(zone)) return false // Intl takes offsets, too: they have no rules
+  if (!/^[A-Za-z]/.test(zone)) return false // Intl also accepts offsets, but they have no rules
   try {
     return formatFor(zone) !== null
   } catch {

@@ -1,4 +1,4 @@
-// States that follow from the times of a rule. They are computed when it is read, also while its client is offline.
+// States that follow from the times of a rule. They are computed on read, even while the client is offline.
 import type { EntityManager } from '@mikro-orm/sql'
 import { type Clock, timestamp } from '../../kernel/base/clock.ts'
 import { shownStateSlot } from '../rules/exports.ts'
@@ -14,7 +14,7 @@ type Times = Pick<RuleTimes, 'notBefore' | 'expiresAt' | 'schedule'>
 
 export const isExpired = ({ expiresAt }: Times, now: number): boolean => expiresAt != null && expiresAt <= now
 
-/** Returns why the rule is closed and, where it is known, until when: 'outside_schedule until 2026-...'. Null: it is open. */
+/** Returns why the rule is closed and, if known, until when: 'outside_schedule until 2026-...'. Null: it is open. */
 export function closedBy({ notBefore, schedule }: Times, now: number): string | null {
   const start = Math.max(now, notBefore ?? 0)
   if (start === now && (!schedule || isOpenAt(schedule, now))) return null

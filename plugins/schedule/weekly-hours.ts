@@ -1,4 +1,4 @@
-// Weekly hours by the clocks of a time zone: the server shows states by them, the agent opens and closes rules.
+// Weekly hours in a time zone. The server computes states from them, and the agent opens and closes rules.
 import type { Hours } from './fields.ts'
 
 export const days = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
@@ -6,13 +6,13 @@ export const days = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
 const minuteMs = 60_000
 const weekMinutes = 7 * 24 * 60
 
-/** A week of each zone's clocks, and a margin: a zone may skip a day. */
+/** More than a week, because a zone can skip a day. */
 const horizonMs = 16 * 24 * 60 * minuteMs
 
-const formats = new Map<string, Intl.DateTimeFormat>() // by zone; the rules of a zone are those of Node's ICU
+const formats = new Map<string, Intl.DateTimeFormat>() // by zone; Node's ICU has the rules of zones
 const maxFormats = 1000
 
-/** Throws RangeError for a time zone that Node does not know. */
+/** Throws RangeError if Node does not know the time zone. */
 export function formatFor(timeZone: string): Intl.DateTimeFormat {
   const known = formats.get(timeZone)
   if (known) return known
@@ -30,7 +30,7 @@ export function formatFor(timeZone: string): Intl.DateTimeFormat {
   return made
 }
 
-/** Returns the local time of the zone as ms since 1970 of a clock without a zone. */
+/** Returns the local time of the zone, encoded as ms since 1970 without a zone. */
 function localMs(timeZone: string, ms: number): number {
   const parts = formatFor(timeZone).formatToParts(ms)
   const part = (type: string): number => Number(parts.find(one => one.type === type)?.value)
@@ -38,11 +38,11 @@ function localMs(timeZone: string, ms: number): number {
   return date + (part('hour') * 60 + part('minute')) * minuteMs + part('second') * 1000
 }
 
-/** Returns by how much the zone's clocks are ahead of UTC, ms. */
+/** Returns the offset of the zone from UTC in ms. */
 const offsetAt = (timeZone: string, ms: number): number =>
   localMs(timeZone, ms) - Math.floor(ms / 1000) * 1000
 
-/** Minutes since the beginning of Monday. */
+/** Returns minutes since the start of Monday. */
 const minuteOfWeek = (local: number): number => {
   const minutes = Math.floor(local / minuteMs) + 3 * 24 * 60 // 1970-01-01 was a Thursday
   return ((minutes % weekMinutes) + weekMinutes) % weekMinutes
@@ -50,7 +50,7 @@ const minuteOfWeek = (local: number): number => {
 
 const minuteOfDay = (time: string): number => Number(time.slice(0, 2)) * 60 + Number(time.slice(3))
 
-/** Begins and ends of the windows in a week, in minutes since the beginning of Monday. */
+/** Returns start and end of each window in a week, in minutes since the start of Monday. */
 const weekSpans = ({ windows }: Hours): (readonly [from: number, to: number])[] =>
   windows.flatMap(window =>
     window.days.map(day => {
@@ -60,15 +60,15 @@ const weekSpans = ({ windows }: Hours): (readonly [from: number, to: number])[] 
   )
 
 /**
- * True while the local time of the zone is within a window. Clocks skip times in spring: a window that begins with such a
- * time begins right after the gap. Times that clocks show twice in autumn are in their windows both times.
+ * True while the local time is within a window. If clocks skip the start of a window in spring, it opens right after the gap.
+ * Times that clocks show twice in autumn are in their windows both times.
  */
 export function isOpenAt(hours: Hours, ms: number): boolean {
   const minute = minuteOfWeek(localMs(hours.time_zone, ms))
   return weekSpans(hours).some(([from, to]) => from <= minute && minute < to)
 }
 
-/** Returns the first time after `ms` at which a window begins or ends; null: nothing changes in the next two weeks. */
+/** Returns the first time after `ms` when a window opens or closes, or null if nothing changes in the next two weeks. */
 export function nextChange(hours: Hours, ms: number): number | null {
   const before = isOpenAt(hours, ms)
   const edges = [
@@ -85,7 +85,7 @@ export function nextChange(hours: Hours, ms: number): number | null {
   return null
 }
 
-/** Returns when the local time next reaches one of these minutes of the week, or next jumps; `edges` has at least one. */
+/** Returns when the local time next reaches one of these minutes of the week, or jumps. `edges` must not be empty. */
 function nextEdge(timeZone: string, edges: readonly number[], ms: number): number {
   const local = localMs(timeZone, ms)
   const minute = minuteOfWeek(local)
@@ -97,7 +97,7 @@ function nextEdge(timeZone: string, edges: readonly number[], ms: number): numbe
   return firstWhere(ms, edge, at => offsetAt(timeZone, at) !== offset)
 }
 
-/** Returns the first second in (from, to] at which the condition holds; it holds at `to`, and stays. */
+/** Returns the first second in (from, to] when the condition holds. It must hold at `to`, and never end again. */
 function firstWhere(from: number, to: number, holds: (ms: number) => boolean): number {
   let low = Math.floor(from / 1000)
   let high = Math.floor(to / 1000)

@@ -1,4 +1,4 @@
-// Real server, agents with either engine, and targets: who gets the callers, who takes over, and who takes no new ones.
+// A real server, agents with either engine, and real targets: tests spreading, failover and draining.
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { connect, createServer, type Server, type Socket } from 'node:net'
@@ -9,7 +9,7 @@ import { startAgent, testCluster } from '../../../test/support/test-cluster.ts'
 
 const engines = ['native', 'portable'] as const
 const cluster = await testCluster(t)
-// Each thread of the native engine takes turns by itself.
+// Each thread of the native engine takes turns separately.
 for (const engine of engines)
   await startAgent(t, cluster, engine, { env: { SVC_ENGINE: engine, SVC_THREADS: '1' } })
 
@@ -19,7 +19,7 @@ interface Target {
   start(): Promise<void>
 }
 
-/** A target that tells callers its port, and keeps their connections until they end. */
+/** Opens a target that sends callers its port and keeps their connections open. */
 async function openTarget(t: Test): Promise<Target> {
   const port = await freePort()
   const open = new Set<Socket>()
@@ -42,7 +42,7 @@ async function openTarget(t: Test): Promise<Target> {
   return { port, start, stop }
 }
 
-/** Calls, and returns the port of the target that answered, with the connection; 'none' where it was refused. */
+/** Connects and returns the connection and the port that the target sent; 'none' if the caller was refused. */
 async function call(t: Test, port: number, localAddress = '127.0.0.1'): Promise<readonly [string, Socket]> {
   const socket = connect({ port, host: '127.0.0.1', localAddress })
   t.teardown(() => void socket.destroy())
@@ -66,7 +66,8 @@ async function answers(t: Test, port: number, count: number): Promise<Record<str
 async function push(client: string, body: object): Promise<{ id: string; port: number }> {
   const listen_port = await freePort()
   const { rule_id: id } = await cluster.call<{ rule_id: string }>('POST', '/v1/rules', {
-    ...{ client, listen_port },
+    client,
+    listen_port,
     ...body
   })
   return { id, port: listen_port }
@@ -75,7 +76,7 @@ async function push(client: string, body: object): Promise<{ id: string; port: n
 const local = ({ port }: Target, more: object = {}) => ({ host: '127.0.0.1', port, ...more })
 
 for (const engine of engines) {
-  t.test(`callers are spread by weight, and weights change live (${engine})`, async t => {
+  t.test(`weights spread callers and change at run time (${engine})`, async t => {
     const [a, b, c] = [await openTarget(t), await openTarget(t), await openTarget(t)]
     const targets = [local(a, { weight: 3 }), local(b), local(c, { weight: 0 })]
     const { id, port } = await push(engine, { targets, balance: 'weighted' })
@@ -85,14 +86,15 @@ for (const engine of engines) {
     const [, kept] = await call(t, port)
     await cluster.call('PATCH', `/v1/rules/${id}`, { targets: [local(a, { weight: 0 }), local(b), local(c)] })
     t.same(await answers(t, port, 20), { [b.port]: 10, [c.port]: 10 })
-    t.notOk(kept.destroyed, 'a connection goes on')
+    t.notOk(kept.destroyed, 'the connection continues')
 
     await cluster.call('PATCH', `/v1/rules/${id}`, { balance: 'round_robin' })
     t.same(await answers(t, port, 10), { [b.port]: 5, [c.port]: 5 })
   })
 
-  t.test(`the fewest connections decide, while callers stay (${engine})`, async t => {
-    const [a, b] = [await openTarget(t), await openTarget(t)]
+  t.test(`callers go to the target with the fewest connections (${engine})`, async t => {
+    const a = await openTarget(t)
+    const b = await openTarget(t)
     const { port } = await push(engine, { targets: [local(a), local(b)], balance: 'least_connections' })
     const held = [...(await Promise.all([call(t, port), call(t, port), call(t, port), call(t, port)]))]
 
@@ -109,7 +111,7 @@ for (const engine of engines) {
     )
   })
 
-  t.test(`a caller's address keeps its target; a lost target moves only its own (${engine})`, async t => {
+  t.test(`source_hash keeps a caller's target, and a lost target moves only its own callers (${engine})`, async t => {
     const all = [await openTarget(t), await openTarget(t), await openTarget(t)]
     const { port } = await push(engine, { targets: all.map(target => local(target)), balance: 'source_hash' })
     const sources = Array.from({ length: 60 }, (_, at) => `127.0.1.${at + 1}`)
@@ -138,7 +140,7 @@ for (const engine of engines) {
     await all[0]?.start()
   })
 
-  t.test(`while one of three targets dies and returns, no caller is lost (${engine})`, async t => {
+  t.test(`no caller is lost while one of three targets dies and returns (${engine})`, async t => {
     const all = [await openTarget(t), await openTarget(t), await openTarget(t)]
     const reserve = await openTarget(t)
     const targets = [...all.map(target => local(target, { priority: 0 })), local(reserve, { priority: 5 })]

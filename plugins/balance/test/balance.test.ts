@@ -20,7 +20,9 @@ async function openApp(t: Test) {
   let port = 8080
   const push = (targets: readonly object[], balance: unknown) =>
     server.call<Record>('POST', '/v1/rules', {
-      ...{ client: 'edge', listen_port: port++, balance },
+      client: 'edge',
+      listen_port: port++,
+      balance,
       targets: targets.map((target, at) => ({ host: `10.0.0.${at + 1}`, port: 80, ...target }))
     })
   const patch = (id: string, body: object) => server.call<Record>('PATCH', `/v1/rules/${id}`, body)
@@ -29,13 +31,13 @@ async function openApp(t: Test) {
     const { body } = await server.call<{ targets: { health: Health }[] }>('GET', `/v1/rules/${id}`)
     return body.targets.map(target => target.health)
   }
-  /** Reads until it is as expected. Time passes: an agent has a share of the server's. */
+  /** Reads until the value is as expected, and advances the clock between reads. */
   const soon = <T>(read: () => Promise<T>, isExpected: (value: T) => boolean): Promise<T> =>
     until(async () => {
       await server.clock.advance(100)
       return read()
     }, isExpected)
-  /** Sets the counters of the newest rule's targets. */
+  /** Sets the counters of the targets of the newest rule. */
   const count = (...targets: readonly Partial<TargetCounters>[]): void => {
     const ruleId = [...agent.engine.rules.keys()].at(-1) ?? 0
     const zero = agent.engine.sample().rules.find(rule => rule.ruleId === ruleId)?.targets ?? []
@@ -51,7 +53,7 @@ async function openApp(t: Test) {
   return { server, agent, push, patch, planned, health, soon, count, shares, fail }
 }
 
-t.test('each way of spreading becomes a balance of the engine, by priority and weight', async t => {
+t.test('each algorithm becomes a balance of the engine, by priority and weight', async t => {
   const { push, planned } = await openApp(t)
   const targets = [{ priority: 1, weight: 256 }, { weight: 3 }, { weight: 0 }, {}]
   for (const [balance, by, weights] of [
@@ -64,7 +66,8 @@ t.test('each way of spreading becomes a balance of the engine, by priority and w
     t.match(await push(targets, balance), {
       status: 201,
       body: {
-        ...{ balance, state: 'active' },
+        balance,
+        state: 'active',
         targets: [
           { priority: 1, weight: 256 },
           { priority: 0, weight: 3 },
@@ -77,7 +80,7 @@ t.test('each way of spreading becomes a balance of the engine, by priority and w
   }
 })
 
-t.test('by priority is the default, in the order of the request, and is shown as null', async t => {
+t.test('priority is the default, in the order of the request, and is shown as null', async t => {
   const { push, planned } = await openApp(t)
   for (const balance of [null, undefined, 'priority']) {
     t.match(await push([{}, {}], balance), {
@@ -142,7 +145,7 @@ t.test('a target that fails is ejected; rule, journal and metrics say why and un
   }
 
   await server.clock.advance(10_000)
-  t.ok((shares()?.[0] ?? 0) >= 0.1, 'it is tried')
+  t.ok((shares()?.[0] ?? 0) >= 0.1, 'it is tried again')
   const url = `/v1/rules/${rule.rule_id}/journal`
   const journal = async (kind: string) => (await server.call<object[]>('GET', `${url}?kind=${kind}`)).body
   const entries = await soon(
@@ -162,7 +165,7 @@ t.test('a slow target is ejected, by the margin of the rule, and returns slowly'
   const { body: rule } = await push([{}, {}], 'least_connections')
   let connects = 0
   let slowSumMs = 0
-  /** Lets each target connect; the first takes so long. */
+  /** Lets each target connect; the argument is the time of the first. */
   const connect = async (slowMs: number) => {
     await server.clock.advance(1_000)
     connects += 20
@@ -191,7 +194,7 @@ t.test('a slow target is ejected, by the margin of the rule, and returns slowly'
   t.same(shares(), [1, 1])
 })
 
-t.test('a target that a change adds begins with a small share from its first caller on', async t => {
+t.test('a target added by a change starts with a small share from its first caller', async t => {
   const { server, push, patch, shares } = await openApp(t)
   const { body: rule } = await push([{}, {}], 'random_two')
   const host = (at: number) => ({ host: `10.0.0.${at}`, port: 80 })
@@ -202,7 +205,7 @@ t.test('a target that a change adds begins with a small share from its first cal
   t.same(shares(), [1, 0.5])
 })
 
-t.test('IPv6 callers are one by the prefix of the rule', async t => {
+t.test('IPv6 callers within the prefix of the rule count as one', async t => {
   const { server, push, patch, planned } = await openApp(t)
   const { body: rule } = await push([{}, {}], 'source_hash')
   t.match(await patch(rule.rule_id, { source_hash_ipv6_prefix: 64 }), {
@@ -231,7 +234,7 @@ t.test('IPv6 callers are one by the prefix of the rule', async t => {
   })
 })
 
-t.test('a change cannot leave a rule without a weight', async t => {
+t.test('a change cannot set all weights to 0', async t => {
   const { push, patch } = await openApp(t)
   const { body: rule } = await push([{}, {}], 'weighted')
   const host = (at: number, weight: number) => ({ host: `10.0.0.${at}`, port: 80, weight })

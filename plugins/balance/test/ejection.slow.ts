@@ -1,5 +1,5 @@
-// Real processes under load: no caller is lost while a target dies and returns, and shares are as the weights say.
-// BALANCE_CONNECTIONS: how many connections are counted for the weights, 600 by default; 100000 for the gate.
+// Real processes under load: no caller is lost while a target dies and returns, and shares follow the weights.
+// BALANCE_CONNECTIONS: connections to count for the weights, default 600; the gate uses 100000.
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
@@ -18,7 +18,7 @@ for (const engine of engines) await startAgent(t, cluster, engine, { env: { SVC_
 const script = `require('net').createServer(socket => socket.on('error', () => {}).end(process.argv[1]))
   .listen(Number(process.argv[1]), '127.0.0.1', () => console.log('listening'))`
 
-/** A target in a process of its own, which tells callers its port. */
+/** Starts a target in another process; it sends callers its port. */
 async function startTarget(t: Test, port: number): Promise<ChildProcess> {
   const child = spawnChild(process.execPath, ['-e', script, String(port)], {
     stdio: ['ignore', 'pipe', 'inherit']
@@ -28,7 +28,7 @@ async function startTarget(t: Test, port: number): Promise<ChildProcess> {
   return child
 }
 
-/** Returns what the target has sent; '' where the caller was refused. Callers have many addresses, and so many ports. */
+/** Returns the data of the target; '' if the caller was refused. Callers use many addresses, so local ports suffice. */
 function call(port: number, number: number): Promise<string> {
   const localAddress = `127.1.${(number >> 8) & 255}.${number & 255}`
   return new Promise(resolve => {
@@ -42,8 +42,8 @@ function call(port: number, number: number): Promise<string> {
 }
 
 /**
- * Calls at a concurrency until `isDone`; returns how often each target has answered. `isCounted` is asked when a call
- * begins: a caller whose connection a killed process has already taken cannot be helped.
+ * Calls concurrently until `isDone` and returns how often each target answered. `isCounted` decides at the start of each
+ * call, because a connection that a killed process already accepted is lost.
  */
 async function load(
   port: number,
@@ -63,7 +63,7 @@ async function load(
   return answers
 }
 
-/** Reads until it is as expected; the time limit of the test ends it. */
+/** Reads until the value is as expected; only the timeout of the test ends it. */
 async function until<T>(read: () => Promise<T>, isExpected: (value: T) => boolean): Promise<T> {
   for (;;) {
     const value = await read()
@@ -86,7 +86,9 @@ async function openRule(client: string, ports: readonly number[], body: object) 
   const listen_port = await freePort()
   const targets = ports.map((port, at) => ({ host: '127.0.0.1', port, weight: [5, 3, 2][at] ?? 1 }))
   const { rule_id: id } = await cluster.call<{ rule_id: string }>('POST', '/v1/rules', {
-    ...{ client, listen_port, targets },
+    client,
+    listen_port,
+    targets,
     ...body
   })
   const first = () => cluster.call<Shown>('GET', `/v1/rules/${id}`).then(({ targets }) => targets[0]?.health)
@@ -94,7 +96,7 @@ async function openRule(client: string, ports: readonly number[], body: object) 
 }
 
 for (const engine of engines) {
-  t.test(`0 connections fail while one of three targets dies and returns under load (${engine})`, async t => {
+  t.test(`no connection fails while one of three targets dies and returns under load (${engine})`, async t => {
     const ports = [await freePort(), await freePort(), await freePort()]
     const [dying] = await Promise.all(ports.map(port => startTarget(t, port)))
     const { id, port, first } = await openRule(engine, ports, { balance: 'least_connections' })
@@ -130,7 +132,7 @@ for (const engine of engines) {
     t.ok(entries.some(({ to }) => to === 'ejected'))
   })
 
-  t.test(`${connections} connections are shared as the weights say, within 1 % (${engine})`, async t => {
+  t.test(`${connections} connections follow the weights within 1 % (${engine})`, async t => {
     const ports = [await freePort(), await freePort(), await freePort()]
     await Promise.all(ports.map(port => startTarget(t, port)))
     const { port } = await openRule(engine, ports, { balance: 'weighted' })

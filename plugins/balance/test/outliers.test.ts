@@ -1,4 +1,4 @@
-// Who is out, for how long, and how targets return.
+// Ejects targets for increasing times and returns them to service.
 import t from 'tap'
 import { type Limits, Outliers } from '../outliers.ts'
 
@@ -12,7 +12,9 @@ function watch(names: readonly string[], { limits = byDefault, tiers = names.map
   const judge = () =>
     outliers.judge(
       names.map((name, at) => ({
-        ...{ name, tier: tiers[at] ?? 0, weight: 1 },
+        name,
+        tier: tiers[at] ?? 0,
+        weight: 1,
         observed: observed[at] as never
       })),
       limits,
@@ -29,7 +31,7 @@ function watch(names: readonly string[], { limits = byDefault, tiers = names.map
       Object.assign(observed[at] ?? {}, { health: 'healthy' })
       judge()
     },
-    /** Lets each target connect ten times in this and the last second, each taking so long. */
+    /** Lets each target connect ten times in this and in the last second, with these connect times. */
     connect(...ms: readonly number[]) {
       judge()
       now += 1_000
@@ -39,14 +41,14 @@ function watch(names: readonly string[], { limits = byDefault, tiers = names.map
       }
       judge()
     },
-    /** Looks each second, as the agent does. */
+    /** Judges once a second, as the agent does. */
     pass(secs: number) {
       for (let passed = 0; passed < secs; passed++) {
         now += 1_000
         judge()
       }
     },
-    /** Returns the share of each, or why it is out and for how many more seconds. */
+    /** Returns the share of each target, or the reason of its ejection and the remaining seconds. */
     parts: () =>
       outliers
         .parts(names, limits, now)
@@ -54,7 +56,7 @@ function watch(names: readonly string[], { limits = byDefault, tiers = names.map
   }
 }
 
-t.test('a failed target is out, tried again, and out twice as long each time, at most 5 minutes', async t => {
+t.test('a failed target is ejected, tried again, and ejected twice as long each time, at most 5 minutes', async t => {
   const { fail, pass, parts } = watch(['a', 'b'])
   for (const secs of [10, 20, 40, 80, 160, 300, 300]) {
     fail(0, 'timeout')
@@ -62,11 +64,11 @@ t.test('a failed target is out, tried again, and out twice as long each time, at
     pass(secs - 1)
     t.same(parts(), ['timeout 1', 1])
     pass(1)
-    t.same(parts(), [0.1, 1], 'it is tried')
+    t.same(parts(), [0.1, 1], 'it is tried again')
   }
 })
 
-t.test('a target that behaves takes back one doubling a minute', async t => {
+t.test('each minute without problems undoes one doubling', async t => {
   const { fail, heal, pass, parts } = watch(['a', 'b'])
   for (const secs of [10, 20, 40]) {
     fail(0)
@@ -84,7 +86,7 @@ t.test('a target that behaves takes back one doubling a minute', async t => {
   t.same(parts(), ['refused 10', 1])
 })
 
-t.test('a health check that connects ends an ejection, and its share grows', async t => {
+t.test('a successful health check ends an ejection, and the share grows', async t => {
   const { fail, heal, pass, parts } = watch(['a', 'b'])
   fail(0)
   pass(2)
@@ -96,7 +98,7 @@ t.test('a health check that connects ends an ejection, and its share grows', asy
   t.same(parts(), [1, 1])
 })
 
-t.test('a slow target is out, if it takes three times as long, and the margin', async t => {
+t.test('a slow target is ejected if it takes three times as long and exceeds the margin', async t => {
   const { connect, pass, parts } = watch(['a', 'b', 'c'])
   connect(240, 1, 1)
   t.same(parts(), [1, 1, 1], 'below the margin')
@@ -110,7 +112,7 @@ t.test('a slow target is out, if it takes three times as long, and the margin', 
   t.same(parts(), [0.1, 1, 1])
 })
 
-t.test('at most half of a priority is out because it is slow, the slowest first', async t => {
+t.test('slowness ejects at most half of a priority, slowest first', async t => {
   const four = watch(['a', 'b', 'c', 'd'])
   four.connect(2000, 3000, 1, 1)
   t.same(four.parts(), ['slow_connect 10', 'slow_connect 10', 1, 1])
@@ -126,17 +128,17 @@ t.test('at most half of a priority is out because it is slow, the slowest first'
 
   const tiers = watch(['a', 'b'], { tiers: [0, 1] })
   tiers.connect(3000, 1)
-  t.same(tiers.parts(), [1, 1], 'each priority by itself')
+  t.same(tiers.parts(), [1, 1], 'each priority is judged separately')
 })
 
-t.test('all targets may be out by failures', async t => {
+t.test('failures may eject all targets', async t => {
   const { fail, parts } = watch(['a', 'b'])
   fail(0)
   fail(1, 'unreachable')
   t.same(parts(), ['refused 10', 'unreachable 10'])
 })
 
-t.test('0 ms ejects no slow target, 0 s gives the whole share at once', async t => {
+t.test('0 ms ejects no slow target, and 0 s gives the full share at once', async t => {
   const { connect, fail, pass, parts } = watch(['a', 'b'], {
     limits: { ...byDefault, slowMs: 0, slowStartMs: 0 }
   })
@@ -147,7 +149,7 @@ t.test('0 ms ejects no slow target, 0 s gives the whole share at once', async t 
   t.same(parts(), [1, 1])
 })
 
-t.test('a target that joins begins with a small share; those of a new rule do not', async t => {
+t.test('a target that joins starts with a small share; targets of a new rule do not', async t => {
   const outliers = new Outliers()
   outliers.begin(['a', 'b'], 0)
   outliers.begin(['b', 'c'], 5_000)
@@ -166,7 +168,7 @@ t.test('a reopened rule counts from 0', async t => {
   t.match(parts()[0], /^refused/)
 })
 
-t.test('counters that are ahead of the reason wait for it', async t => {
+t.test('an ejection waits for its reason if counters are ahead', async t => {
   const outliers = new Outliers()
   const failed = { health: 'failed' as const, failures: 3, connects: 0, connectMs: 0 }
   const look = (at: number) =>
@@ -181,7 +183,7 @@ t.test('counters that are ahead of the reason wait for it', async t => {
   t.same(outliers.parts(['a'], byDefault, 1_001), [{ reason: 'timeout', untilMs: 11_001 }])
 })
 
-t.test('a target that is out says why, also when the reason comes late', async t => {
+t.test('an ejected target shows its reason even if it arrives late', async t => {
   const outliers = new Outliers()
   const failed = { health: 'failed' as const, failures: 3, connects: 0, connectMs: 0 }
   outliers.begin(['a'], 0)

@@ -183,7 +183,7 @@ t.test('two plugins with one name are reported by their entries in the configura
   writeFileSync(config, '[plugins."./a"]\n[plugins."./b"]\n')
   t.match(await failedStart(join(dir, 'data'), {}, '--config', config), {
     exit: 78,
-    stderr: /plugin \.\/b: its name a is also that of \.\/a; remove one of them/
+    stderr: /plugin \.\/b: its name a is also the name of \.\/a; remove one of them/
   })
 })
 

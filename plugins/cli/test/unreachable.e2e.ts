@@ -34,7 +34,7 @@ t.test('the cause is named, with the remedy, and the exit code is 69', async t =
     [
       `https://localhost:${tls}`,
       {},
-      /signed by itself \(DEPTH_ZERO_SELF_SIGNED_CERT\); .*--cacert FILE, SVC_CACERT/
+      /self-signed \(DEPTH_ZERO_SELF_SIGNED_CERT\); .*--cacert FILE, SVC_CACERT/
     ],
     [
       `https://127.0.0.2:${tls}`,

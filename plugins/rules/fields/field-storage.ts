@@ -1,4 +1,4 @@
-// The table rules_field_value: values of fields that have no tables of their own.
+// The table rules_field_value stores the values of fields without their own tables.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Static, TSchema } from 'typebox'
 import type { DeclaredField } from '../../../platform/rule-field.ts'
@@ -16,7 +16,7 @@ export const clearValues = async (
   if (keys.length > 0) await em.nativeDelete(FieldValue, { rule, key: { $in: [...keys] } })
 }
 
-/** Loads the values of all these fields and rules in one query. */
+/** Loads the values of these fields for these rules in one query. */
 export const loadValues = async (
   rules: readonly string[],
   keys: readonly string[],
@@ -26,7 +26,7 @@ export const loadValues = async (
     ? []
     : em.find(FieldValue, { rule: { $in: [...rules] }, key: { $in: [...keys] } })
 
-/** Returns the values of a field by rule id: of all rules, or of `rules`. The field must not have tables of its own. */
+/** Returns the values of a field by rule id, for all rules or for `rules`. The field must not store its values itself. */
 export async function fieldValues<B extends TSchema>(
   { key }: Pick<DeclaredField<B>, 'key' | 'body'>,
   em: EntityManager,

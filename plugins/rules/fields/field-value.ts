@@ -1,10 +1,10 @@
-// Requests may leave out parts of a declared value that have a default or may be null. Stored values have all parts.
+// A request may omit parts of a declared value that have a default or are nullable. A stored value has all parts.
 import { type TSchema, Type } from 'typebox'
 import { closed } from '../../../kernel/http/schema.ts'
 
 const defaultIn = (schema: TSchema): unknown => (schema as { readonly default?: unknown }).default
 
-/** Returns the schema of a value in requests: closed, and parts that have a default are optional. */
+/** Returns the schema of a value in requests: it is closed, and parts with a default are optional. */
 export function requestSchema(body: TSchema): TSchema {
   if (!Type.IsObject(body)) return body
   const { type: _, properties, required: __, ...options } = body
@@ -17,7 +17,7 @@ export function requestSchema(body: TSchema): TSchema {
 
 type Parts = Readonly<Record<string, unknown>>
 
-/** Returns the value with the defaults of parts that it leaves out. */
+/** Fills missing parts with their defaults. */
 export function withDefaults(body: TSchema, value: unknown): unknown {
   if (!Type.IsObject(body)) return value
   const parts = Object.entries(body.properties).flatMap(([key, part]) =>
@@ -26,7 +26,7 @@ export function withDefaults(body: TSchema, value: unknown): unknown {
   return { ...Object.fromEntries(parts), ...(value as Parts) }
 }
 
-/** Returns the value with null for parts that it leaves out and that may be null. */
+/** Fills missing nullable parts with null. */
 export function withNulls(body: TSchema, value: unknown): unknown {
   if (!Type.IsObject(body)) return value
   const parts = Object.entries(body.properties).flatMap(([key, part]) =>

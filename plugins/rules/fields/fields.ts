@@ -1,4 +1,4 @@
-// The values of rule fields. The plugins that own the fields parse, store and encode them.
+// Parses, stores and encodes the values of rule fields through the plugins that own the fields.
 import type { EntityManager } from '@mikro-orm/sql'
 import { Fault, internal } from '../../../kernel/base/errors.ts'
 import type { Principal } from '../../../kernel/http/principal.ts'
@@ -22,7 +22,7 @@ import {
 type ValuesByRule = ReadonlyMap<string, Values>
 type FieldKeys = Pick<Rule, 'id' | 'clientId' | 'fields'>
 
-/** A field as it is read for a page of rules. */
+/** A field as it is loaded for a page of rules. */
 interface Column {
   readonly key: string
   readonly absent: unknown
@@ -31,9 +31,9 @@ interface Column {
   readonly field: LoadedField
 }
 
-const columns = new WeakMap<object, readonly Column[]>() // by the values of the slot, which stay the same until the server stops
+const columns = new WeakMap<object, readonly Column[]>() // by the values of the slot, which do not change until the server stops
 
-/** Returns the columns of all fields; computed once, because values of a slot are proxies. */
+/** Returns the columns of all fields. They are computed once, because values of a slot are proxies. */
 export function columnsIn(filled: SlotReader): readonly Column[] {
   const fields = filled(ruleFieldSlot)
   const found = columns.get(fields) ?? fields.map(({ value }) => toColumn(value))
@@ -49,8 +49,8 @@ function toColumn(field: LoadedField): Column {
 }
 
 /**
- * Returns, by rule, the value or null of each column. One query reads the columns in rules_field_value, and one each column that
- * has tables of its own, for all rules that may have a value.
+ * Returns the value or null of each column, by rule. One query reads all columns in rules_field_value. Each column with its
+ * own tables takes one more query. Rules that cannot have a value are not queried.
  */
 export async function loadColumns(
   all: readonly Column[],
@@ -81,7 +81,7 @@ export interface ChangeBy {
   readonly em: EntityManager
 }
 
-/** The actor who restores what an agent has refused. */
+/** The actor of changes that restore a rule after an agent refused an update. */
 export const server: Principal = { userId: '_rules', role: 'superadmin', method: 'system' }
 
 /** Encoded messages by field key. */
@@ -103,7 +103,7 @@ export class Fields {
   frozenFields = () => this.#all().filter(field => field.change === 'frozen')
   hotFields = () => this.#all().filter(field => field.change === 'hot')
 
-  /** Returns the keys of the values that agents receive: those that are stored with a rule. */
+  /** Returns the keys of the values that agents receive. They are stored with the rule. */
   sentKeys(values: Values): string[] {
     const own = this.#all().flatMap(field => (isSent(field) ? [] : [field.key]))
     return Object.keys(values).filter(key => !own.includes(key))
@@ -119,33 +119,33 @@ export class Fields {
 
   has = (key: string): boolean => this.#all().some(field => field.key === key)
   isHot = (key: string): boolean => this.hotFields().some(field => field.key === key)
-  /** Returns the kind of the note that a change of a field, or of a property of this plugin, is told as. */
+  /** Returns the kind of the journal entry for a change of a field, or of a property of this plugin. */
   journalKind = (key: string): string =>
     key === 'targets' ? 'target' : (this.#all().find(field => field.key === key)?.journalKind ?? 'change')
-  /** False for a field of the server alone. */
+  /** False for a field that only the server uses. */
   isSent = (key: string): boolean => !this.#all().some(field => field.key === key && !isSent(field))
-  /** The field that places rules on several clients, if there is one. */
+  /** Returns the field that places rules on several clients, if there is one. */
   placing = (): PlacingField | undefined => placingIn(this.#filled)
-  /** Returns the values that agents receive: those of a part. */
+  /** Returns the values that agents receive. */
   sent = (values: Values): Values =>
     Object.fromEntries(Object.entries(values).filter(([key]) => this.isSent(key)))
-  /** Returns the stored values that a whole rule leaves as they are. */
+  /** Returns the stored values that a PUT of a whole rule does not clear. */
   staying(body: Values, stored: Values): Values {
-    const kept = this.#all().filter(({ key, unlessGiven }) => unlessGiven === 'stays' && !(key in body))
-    return Object.fromEntries(kept.map(({ key }) => [key, stored[key] ?? null]))
+    const unchanged = this.#all().filter(({ key, unlessGiven }) => unlessGiven === 'stays' && !(key in body))
+    return Object.fromEntries(unchanged.map(({ key }) => [key, stored[key] ?? null]))
   }
 
   /** Returns null for every loaded field. */
   none = (): Values => Object.fromEntries(this.#all().map(({ key }) => [key, null]))
 
-  /** Returns the normalised value of one field of the body, or null. */
+  /** Returns the normalized value of one field of the body, or null. */
   parseField(field: LoadedField, body: Values, rule: RuleDraft, principal: Principal): unknown {
     const value = body[field.key] ?? null
     if (value === null || !field.parse) return value
     return field.parse(value, rule, body, { deps: field.deps, principal })
   }
 
-  /** Validates the shape of a new rule, and returns the normalised values that its body has. */
+  /** Validates the shape of a new rule and returns the normalized values in its body. */
   parse(body: Values, rule: RuleDraft, principal: Principal): Values {
     for (const { value: shape } of this.#filled(shapeSlot)) shape.validate?.(rule)
     const values = this.#all().map(
@@ -159,7 +159,7 @@ export class Fields {
       await check?.(values[key], rule, em, { deps, principal })
   }
 
-  /** Stores values instead of earlier ones; null clears. */
+  /** Replaces the stored values; null clears. */
   async save(rule: string, values: Values, { principal, em }: ChangeBy): Promise<void> {
     const saved: FieldValue[] = []
     const cleared: string[] = []
@@ -173,11 +173,11 @@ export class Fields {
     await saveValues(saved, em)
   }
 
-  /** Returns, by rule, the value or null of every loaded field. */
+  /** Returns the value or null of every loaded field, by rule. */
   load = (rules: readonly FieldKeys[], em: EntityManager): Promise<ValuesByRule> =>
     loadColumns(columnsIn(this.#filled), rules, em)
 
-  /** Returns the values as they are shown in a rule record. */
+  /** Returns the values as a rule record shows them. */
   shown(values: Values): Values {
     const shown: Record<string, unknown> = {}
     for (const { key, absent } of columnsIn(this.#filled)) shown[key] = values[key] ?? absent
@@ -207,11 +207,12 @@ export class Fields {
     })
   }
 
-  /** Returns the encoded fields by rule, or the fault of a rule whose fields cannot be encoded. */
+  /** Returns the encoded fields by rule, or a fault if the fields of a rule cannot be encoded. */
   async encodeAll(rules: readonly Rule[], em: EntityManager): Promise<Map<string, Encoded | Fault>> {
     try {
       const sent = columnsIn(this.#filled).filter(({ isSent }) => isSent)
-      const [values, derived] = [await loadColumns(sent, rules, em), await this.#derive(rules, em)]
+      const values = await loadColumns(sent, rules, em)
+      const derived = await this.#derive(rules, em)
       return new Map(
         rules.map(rule => [rule.id, this.#encode(rule, values.get(rule.id), derived.get(rule.id))])
       )
@@ -219,14 +220,14 @@ export class Fields {
       const [only, ...others] = rules
       if (only && others.length === 0) return new Map([[only.id, cannotEncode(cause)]])
     }
-    // One rule failed the whole batch: encode each by itself, so that only that one is left out.
+    // One rule failed the whole batch. Encode each rule alone, so that only the failing ones are skipped.
     const each = new Map<string, Encoded | Fault>()
     for (const rule of rules)
       for (const [id, encoded] of await this.encodeAll([rule], em)) each.set(id, encoded)
     return each
   }
 
-  /** Derived values are sent even when the rule's keys lack them; an agent that does not know the key refuses. */
+  /** Derived values are sent even if the rule does not list their keys; an agent without the key refuses the rule. */
   #encode(rule: Rule, values: Values = {}, derived: Values = {}): Encoded {
     const keys = new Set([...rule.fields, ...Object.keys(derived)])
     const encode = (key: string) => {

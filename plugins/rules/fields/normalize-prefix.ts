@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js'
 
-/** Returns an address or a prefix in its normal form: IPv4-mapped as IPv4, without host bits. Null for other text. */
+/** Normalizes an address or a prefix: IPv4-mapped becomes IPv4, host bits are cleared. Returns null for other text. */
 export function normalizePrefix(text: string): string | null {
   const [, address = '', bits] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(text) ?? []
   if (!ipaddr.IPv6.isValid(address) && !ipaddr.IPv4.isValidFourPartDecimal(address)) return null

@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/sql'
 import { type DerivedField, derivedField } from './rule-field.ts'
 
 interface Requirement extends Pick<DerivedField, 'key' | 'requires' | 'message'> {
-  /** Returns the owners among `owners` that are limited, each with the client where they are. */
+  /** Returns the limited owners among `owners`, each with the client of the limit. */
   limited(
     owners: readonly string[],
     em: EntityManager
@@ -10,8 +10,8 @@ interface Requirement extends Pick<DerivedField, 'key' | 'requires' | 'message'>
 }
 
 /**
- * Fills the slot of derived fields: the rules that a limit of their owner on a client applies to require it. An agent
- * that cannot enforce the limit, or has lost it, does not open them.
+ * Fills the slot of derived fields with a field for rules under a limit of their owner on their client. An agent that cannot
+ * enforce the limit, or has lost it, does not open these rules.
  */
 export const ownerLimitField = ({ limited, ...field }: Requirement) =>
   derivedField({

@@ -1,4 +1,4 @@
-// Checks before a rule is sent to an agent: each part of it has a loaded plugin, and the agent the capability for it.
+// Checks before a rule is sent to an agent: every part of the rule needs a loaded plugin, and a capability of the agent.
 import type { EntityManager } from '@mikro-orm/sql'
 import { defineCode, Fault } from '../../../kernel/base/errors.ts'
 import { type AgentCapabilities, isCapable } from '../../../kernel/control/peers.ts'
@@ -15,7 +15,7 @@ export const shapeNotLoaded = defineCode('rule_shape_not_loaded', 422, 6)
 export const clientNotConnected = defineCode('client_not_connected', 422, 4)
 export const requirementCodes = [fieldNotLoaded, shapeNotLoaded, clientNotConnected]
 
-/** Finds a field that agents receive, derived or not, by its key. */
+/** Finds a field that agents receive, derived or not. */
 export const findSentField = (filled: SlotReader, key: string) =>
   filled(ruleFieldSlot)
     .map(({ value }) => value)
@@ -26,7 +26,7 @@ export const findSentField = (filled: SlotReader, key: string) =>
 const findShapeSupport = (filled: SlotReader, shape: ShapeSupport['shape']) =>
   filled(shapeSlot).find(({ value }) => value.shape === shape)?.value
 
-/** Returns a fault if no loaded plugin owns a field or shape: without that part the rule could match everything. */
+/** Returns a fault if no loaded plugin owns a field or shape of the rule: without it, the rule could match too much. */
 export function missingPart(filled: SlotReader, rule: Rule): Fault | null {
   const key = rule.fields.find(key => !findSentField(filled, key))
   if (key !== undefined) return new Fault(fieldNotLoaded, `no loaded plugin owns the rule's field ${key}`)
@@ -36,7 +36,7 @@ export function missingPart(filled: SlotReader, rule: Rule): Fault | null {
 
 const pausing = { capability: updateCapability, refusal: fieldUnsupported }
 
-/** Returns the fault of the first capability that the client lacks, or null if it can take the rule. */
+/** Returns a fault for the first capability that the client lacks, or null if it supports the rule. */
 export function unsupported(filled: SlotReader, rule: Rule, client: AgentCapabilities): Fault | null {
   const shapes = ruleShapes(rule).map(shape => findShapeSupport(filled, shape))
   const requirements = [
@@ -53,7 +53,7 @@ export function unsupported(filled: SlotReader, rule: Rule, client: AgentCapabil
   return null
 }
 
-/** Returns the capabilities of a client: of its last connection when it has none now, null if it never had one. */
+/** Returns the capabilities of the current or last connection of a client; null if it never connected. */
 export async function lastKnownAgent(
   { control }: Pick<Kernel, 'control'>,
   id: string,
@@ -65,7 +65,7 @@ export async function lastKnownAgent(
   return agentVersion === null ? null : { agentVersion, capabilities }
 }
 
-/** Throws when no loaded plugin owns a part of the rule, or the client is not connected or lacks a capability. */
+/** Throws if no loaded plugin owns a part of the rule, or if the client is offline or lacks a capability. */
 export function requireCapablePeer(
   { control, filled }: Pick<Kernel, 'control' | 'filled'>,
   rule: Rule
@@ -79,7 +79,7 @@ export function requireCapablePeer(
   if (lacking) throw lacking
 }
 
-/** Throws as `requireCapablePeer` does, but lets a client be away: then its last connection counts. */
+/** Throws as `requireCapablePeer` does, but accepts an offline client: then the capabilities of its last connection count. */
 export async function requireCapableClient(
   services: Pick<Kernel, 'control' | 'filled'>,
   rule: Rule,

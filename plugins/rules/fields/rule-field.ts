@@ -10,7 +10,7 @@ import { type DeclaredField, fieldMessage, sentValue } from '../../../platform/r
 import type { Ports, Rule } from '../entities.ts'
 import { requestSchema, withDefaults, withNulls } from './field-value.ts'
 
-/** For a required capability that has no refusal code of its own. */
+/** Refuses a field if the agent lacks its capability; fields may name another code. */
 export const fieldUnsupported = defineCode('rule_field_unsupported_by_client', 422, 3)
 
 /** A rule without its fields and its state. */
@@ -29,22 +29,22 @@ export type RuleCore = Pick<
 
 export type RuleOwnership = Pick<RuleCore, 'clientId' | 'owner'>
 
-/** What an agent may report of a rule: its owner, ports and targets, if the rule is on the agent's client. */
+/** The scope in which an agent may report on a rule. Reports about rules of other clients are refused. */
 export interface RuleScope extends RuleOwnership, Pick<RuleCore, 'listenFrom' | 'listenTo' | 'targets'> {
-  /** Those that it had: connections outlive changes. */
+  /** Targets and ports before the last changes: connections outlive changes. */
   readonly former: { readonly targets: Rule['targets']; readonly ports: readonly Ports[] }
 }
 
-/** The part of a rule that its request alone defines; `parse` and `validate` see only this. */
+/** The part of a rule that the request alone defines. `parse` and `validate` see only this. */
 export type RuleDraft = Omit<RuleCore, 'id' | 'parent' | 'placedBySuperadmin' | keyof RuleOwnership>
 
-/** A capability that the client's agent must have, and the code of the refusal when it does not. */
+/** A capability that the agent must have, and the error code if it does not. */
 export interface CapabilityRequirement {
   readonly capability: Capability
   readonly refusal: ErrorCode
 }
 
-/** The last argument of each hook: the services of the field's plugin, its clock, store and configuration among them. */
+/** The last argument of each hook: the services of the field's plugin, with its clock, store and configuration. */
 export interface FieldContext<D = Kernel> {
   readonly deps: D
 }
@@ -57,18 +57,18 @@ export interface FieldCall<D = Kernel> extends FieldContext<D> {
 
 interface FieldParts<B extends TSchema, D> {
   readonly key: string // 'sni_pattern', in JSON and on the wire
-  readonly body: B // schema of the value in requests and replies; absent and null both mean that the rule has none
+  readonly body: B // schema of the value in requests and replies; both absent and null mean no value
   readonly absent?: Static<B> // shown in replies instead of null
-  /** Decides whether a whole rule in PUT clears a value that it leaves out. Default: 'cleared'. */
+  /** Decides if a PUT of a whole rule clears a value that it omits. Default: 'cleared'. */
   readonly unlessGiven?: 'cleared' | 'stays'
-  readonly journalKind?: 'limit' | 'target' // of the journal entries about its changes; default: 'change'
-  readonly errors?: readonly ErrorCode[] // of `parse` and `check`, for OpenAPI; default: all codes of the plugin
+  readonly journalKind?: 'limit' | 'target' // kind of its journal entries; default: 'change'
+  readonly errors?: readonly ErrorCode[] // thrown by `parse` and `check`, for OpenAPI; default: all codes of the plugin
   /** Rules that share a port differ in this value: `apply` matches rules by it, ignoring case, and shows it. */
   readonly distinguishes?: true
   /**
-   * Returns the normalised value that is stored, or null for none; default: the value as given. Throws a Fault with a
-   * `validation.` code. Equal input gives an equal value, at any time and for every caller: the comparison with the stored
-   * value decides whether a request changes it. `body` is the whole request.
+   * Returns the normalized value to store, or null for none. Default: the value as given. Throws a Fault with a
+   * `validation.` code. Must be pure: equal input gives an equal value for every caller, because a comparison with the
+   * stored value decides if a request is a change. `body` is the whole request.
    */
   parse?(
     value: Static<B>,
@@ -76,11 +76,11 @@ interface FieldParts<B extends TSchema, D> {
     body: Readonly<Record<string, unknown>>,
     call: FieldCall<D>
   ): Static<B> | null
-  /** Throws a Fault when the value conflicts with stored data, or with the time. Runs in the transaction that saves it. */
+  /** Throws a Fault if the value conflicts with stored data or with the time. Runs in the transaction that saves it. */
   check?(value: Static<B>, rule: RuleCore, em: EntityManager, call: FieldCall<D>): Promise<void>
   /**
-   * With `clear` and `load`, stores values in tables of the plugin, for values that have references or need an index.
-   * Replaces an earlier value. Without the three, values are in the table rules_field_value.
+   * Stores the value in a table of the plugin and replaces an earlier one. Needs `clear` and `load`. Use it for values with
+   * references or an index. Without these three hooks, values are in the table rules_field_value.
    */
   save?(ruleId: string, value: Static<B>, em: EntityManager, call: FieldCall<D>): Promise<void>
   /** Deletes the value. */
@@ -94,16 +94,16 @@ interface FieldParts<B extends TSchema, D> {
 
 interface SentParts<B extends TSchema, W extends TSchema, D> {
   readonly requires: CapabilityRequirement
-  readonly message: Message<W> // what the agent receives under the key
+  readonly message: Message<W> // the message under this key
   encode(value: Static<B>, rule: RuleCore, context: FieldContext<D>): Static<W>
 }
 
 interface HotParts {
   readonly change: 'hot'
-  readonly updateEmpty: ErrorCode // for an update that is not a whole rule and has no hot field
+  readonly updateEmpty: ErrorCode // for an update that is neither a whole rule nor has a hot field
 }
 
-/** Does not change by PUT; a PATCH changes it. */
+/** A PATCH can change it, a PUT cannot. */
 interface FrozenParts {
   readonly change: 'frozen'
 }
@@ -113,23 +113,23 @@ export interface FrozenField<B extends TSchema = TSchema, W extends TSchema = TS
     SentParts<B, W, D>,
     FrozenParts {}
 
-/** May change while the rule runs; the agent's half applies the change to live connections. */
+/** Can change while the rule runs; the agent half applies the change to live connections. */
 export interface HotField<B extends TSchema = TSchema, W extends TSchema = TSchema, D = Kernel>
   extends FieldParts<B, D>,
     SentParts<B, W, D>,
     HotParts {}
 
 /**
- * For the server alone: no agent receives it, so that one of any version takes a rule that has it, a change sends
+ * Only the server uses this field; no agent receives it. Agents of any version accept a rule with it, a change sends
  * nothing, and the rule continues while the plugin is not loaded. It must not decide what a rule forwards.
  */
 export interface ServerField<B extends TSchema = TSchema, D = Kernel> extends FieldParts<B, D>, HotParts {
   readonly message?: never
   /**
-   * Places a rule on several clients, instead of `client`: the rule with the value is a group rule, and each client has a
-   * member of it. Returns the ids of all clients, or of those `among` them; clients that do not exist are left out.
-   * Throws a Fault. At most one field has it, and no rule gets or loses its value. Call `rules.syncMembers` when the clients
-   * change.
+   * Places a rule on several clients instead of `client`: a rule with the value is a group rule with a member on each
+   * client. Returns the ids of all its clients, or only those in `among`, without clients that do not exist. Throws a Fault.
+   * At most one field may have this hook, and no rule gains or loses its value later. Call `rules.syncMembers` when the
+   * clients change.
    */
   clientsOf?(
     value: Static<B>,
@@ -147,7 +147,7 @@ export type RuleField<B extends TSchema = TSchema, W extends TSchema = TSchema, 
   | SentField<B, W, D>
   | ServerField<B, D>
 
-/** A field with the services that its hooks are given. */
+/** A field with the services that its hooks receive. */
 export type LoadedField = RuleField & FieldContext
 
 export const isSent = <F extends RuleField>(field: F): field is Exclude<F, ServerField> =>
@@ -159,12 +159,12 @@ export const ruleFieldSlot = defineSlot<LoadedField>('rules.field', { keyOf: ({ 
 export type DeclaredRuleField<B extends TSchema, S extends TSchema, D = Kernel> = DeclaredField<B, S> &
   FieldParts<B, D> &
   (HotParts | FrozenParts) & {
-    readonly refusal?: ErrorCode // of agents without the capability; default: `fieldUnsupported`
+    readonly refusal?: ErrorCode // if the agent lacks the capability; default: `fieldUnsupported`
   } & (TSchema extends S
     ? { readonly sent?: never; readonly encode?: never }
     : { encode(value: Static<B>, rule: RuleCore, context: FieldContext<D>): Static<S> })
 
-/** Fills the slot with a declared field, or with one that has a message of its own. Types are inferred. */
+/** Fills the slot with a declared field, or with a field that brings its own message. Types are inferred. */
 export function ruleField<B extends TSchema, S extends TSchema, D extends Kernel = Kernel>(
   field: DeclaredRuleField<B, S, D>
 ): Fill<D>
@@ -200,14 +200,14 @@ function loadDeclared({
 }
 
 /**
- * A value that the agent receives with a rule and that a plugin computes: it is in no request and no reply. The plugin
- * calls `rules.refresh` when the value may have changed.
+ * A value that a plugin computes and the agent receives with a rule. No request or reply has it. The plugin calls
+ * `rules.refresh` when the value may have changed.
  */
 export interface DerivedField<W extends TSchema = TSchema, D = Kernel> {
   readonly key: string
   readonly requires: CapabilityRequirement
   readonly message: Message<W>
-  /** Returns values by rule id; a rule that is left out has no value. */
+  /** Returns values by rule id; a missing rule has no value. */
   derive(
     rules: readonly RuleCore[],
     em: EntityManager,
@@ -219,7 +219,7 @@ export const derivedFieldSlot = defineSlot<DerivedField & FieldContext>('rules.d
   keyOf: ({ key }) => key
 })
 
-/** Fills the slot; a function so that the types of message and services are inferred. */
+/** Fills the slot. Infers the types of the message and the services. */
 export function derivedField<W extends TSchema, D extends Kernel = Kernel>(
   field: DerivedField<W, D>
 ): Fill<D> {

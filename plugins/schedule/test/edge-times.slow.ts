@@ -1,7 +1,7 @@
-// Rules open and close at their times on real edges, at the turns of summer time in both directions: with the server and
-// without it, with a clock of the edge that is set by a day while it runs, and after a start with such a clock. Each rule
-// changes once, and not early. How late each one was is printed. One turn is without the server, the other with it;
-// `EDGE_TIMES=all`: both turns, each way.
+// Rules open and close at their times on real edges, at both daylight saving changes. Covers a running server and a stopped
+// one, a clock that is set by a day while the edge runs, and a start with a wrong clock. Each rule must change once and not
+// early; the test prints the delays. By default one change runs without the server and the other with it.
+// `EDGE_TIMES=all` runs both changes both ways.
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setTimeout as after } from 'node:timers/promises'
@@ -21,7 +21,7 @@ const watchedMs = 3000 // after it
 const host = '127.0.0.1'
 const dayNames = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const
 
-/** A rule's times, and whether it is open before and after the turn. */
+/** A rule's times, and if it is open before and after the clock change. */
 interface Case {
   readonly times: (turn: number) => object
   readonly opens: readonly [before: boolean, after: boolean]
@@ -41,7 +41,7 @@ const instants: Record<string, Case> = {
   not_before: { times: turn => ({ not_before: new Date(turn).toISOString() }), opens: [false, true] }
 }
 
-/** At 01:00 UTC: the clocks of Berlin go from 02:00 to 03:00, or from 03:00 back to 02:00. */
+/** The clocks of Berlin change at 01:00 UTC: from 02:00 to 03:00, or from 03:00 back to 02:00. */
 const turns = {
   spring: {
     at: Date.parse('2026-03-29T01:00:00Z'),
@@ -69,7 +69,7 @@ const turns = {
 
 interface World {
   readonly cluster: TestCluster
-  /** Returns how many seconds a clock is ahead of the machine's: the server's, or one that is `secs` ahead of that. */
+  /** Returns by how many seconds a clock is ahead of the machine: the server's clock, plus `secs`. */
   readonly ahead: (secs?: number) => number
 }
 
@@ -81,7 +81,7 @@ interface Edge extends RunningAgent {
 
 const day = 86_400
 
-/** What happens to an edge before the turn, and whether the server is there then. */
+/** Events on an edge before the clock change. */
 const stories: Record<string, (world: World, edge: Edge) => Promise<void>> = {
   'left alone': async () => {},
   'with its clock set by a day each way': async ({ ahead }, { clock }) => {
@@ -142,13 +142,13 @@ async function isOpen(port: number): Promise<boolean> {
     await once(socket, 'connect')
     return true
   } catch (error) {
-    return Object(error).code !== 'ECONNREFUSED' // reset by the rule, whose target is closed
+    return Object(error).code !== 'ECONNREFUSED' // the rule resets the connection, because its target is closed
   } finally {
     socket.destroy()
   }
 }
 
-/** Looks at a port until a time; returns what it was, and when it changed. */
+/** Polls a port until a time. Returns its first state and the times of changes. */
 async function watch(
   port: number,
   untilMs: number
@@ -168,7 +168,7 @@ const runs = Object.entries(turns).flatMap(([season, turn], at) =>
 const chosen = runs.filter(({ isFirst }) => isFirst || process.env['EDGE_TIMES'] === 'all')
 
 for (const { season, at: turn, cases, server } of chosen)
-  t.test(`rules follow the turn in ${season} with the server ${server}`, async t => {
+  t.test(`rules follow the clock change in ${season} with the server ${server}`, async t => {
     const turnAt = Date.now() + leadMs // by the machine's clock
     const ahead = (secs = 0): number => (turn - turnAt) / 1000 + secs
     const cluster = await testCluster(t, settableClock(t, ahead()).env)

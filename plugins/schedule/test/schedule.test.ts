@@ -1,4 +1,4 @@
-// The times of a rule, in both halves: a server and an agent in this process, whose time the test moves.
+// The times of a rule in both halves: a server and an agent in this process, with a clock that the test moves.
 import t, { type Test } from 'tap'
 import { Fault, storeUnavailable } from '../../../kernel/base/errors.ts'
 import { runAgent, testServer } from '../../../kit/public.ts'
@@ -31,7 +31,7 @@ async function openApp(t: Test, keys: Record<string, unknown> = {}) {
   return { server, agent, push, patch, get, expirations }
 }
 
-t.test('times are normalised, shown, merged and removed', async t => {
+t.test('times are normalized, shown, merged and removed', async t => {
   const { push, patch } = await openApp(t)
 
   const { body } = await push({ expires_at: '2026-01-16T13:00:00+01:00', schedule: hours('08:00', '18:00') })
@@ -116,7 +116,7 @@ t.test(
   }
 )
 
-t.test('outside its hours a rule is closed, and its record says until when', async t => {
+t.test('a rule is closed outside its hours, and its record shows until when', async t => {
   const { server, agent, push, get } = await openApp(t)
   const windows = [...hours('12:00', '12:01').windows, ...hours('12:02', '12:03').windows]
   const twice = { time_zone: 'UTC', windows }
@@ -160,7 +160,7 @@ t.test('at_end decides what happens to live connections', async t => {
   }
 })
 
-t.test('an expired rule gives its port free, and a later time revives it if the port still is', async t => {
+t.test('an expired rule frees its port, and a later time revives it while the port is free', async t => {
   const { server, agent, push, patch, get } = await openApp(t)
   const { rule_id: id } = (await push({ expires_at: later(10) })).body
   await server.clock.advance(10_000)
@@ -171,7 +171,7 @@ t.test('an expired rule gives its port free, and a later time revives it if the 
   t.match(await agent.status(), { not_in_force: [{ id, reason: 'expired' }] })
   const other = await push({})
   t.match(other, { status: 201, body: { state: 'active' } })
-  t.strictSame((await agent.status()).not_in_force, [], 'the agent keeps nothing open for it')
+  t.strictSame((await agent.status()).not_in_force, [], 'the agent has nothing open for it')
   t.match(await patch(id, { expires_at: later(7200) }), {
     status: 409,
     body: { error: { code: 'port_in_use', details: { rule_id: other.body.rule_id } } }
@@ -183,7 +183,7 @@ t.test('an expired rule gives its port free, and a later time revives it if the 
   t.match(await patch(id, { labels: { still: 'here' } }), { status: 200, body: { state: 'expired' } })
 })
 
-t.test('an expired rule is removed some time later, by the server itself in the audit log', async t => {
+t.test('an expired rule is removed later, and the audit log names the server as the actor', async t => {
   const { server, push, get, expirations } = await openApp(t, { expired_rules_keep_secs: 60 })
   const { rule_id: id } = (await push({ expires_at: later(10) })).body
   const { rule_id: kept } = (await push({ expires_at: later(20) }, 8081)).body
@@ -200,7 +200,7 @@ t.test('an expired rule is removed some time later, by the server itself in the 
   t.match(await get(kept), { state: 'expired' })
 })
 
-t.test('an expired rule is removed also after the store could not be read', async t => {
+t.test('an expired rule is removed even after the store was not readable', async t => {
   const { server, push, expirations } = await openApp(t, { expired_rules_keep_secs: 60 })
   const { rule_id: id } = (await push({ expires_at: later(10) })).body
   const { store } = server.server.depsOf('schedule')
@@ -224,7 +224,7 @@ t.test('an expired rule is removed also after the store could not be read', asyn
 
 t.test('expired rules that drain do not block the removal of others', async t => {
   const { server, agent, push } = await openApp(t, { expired_rules_keep_secs: 60 })
-  const count = 101 // more than are looked at together
+  const count = 101 // more than one batch
   for (let at = 0; at < count; at++) await push({ expires_at: later(10) }, 8080 + at)
   agent.engine.holdDrains()
 
@@ -238,7 +238,7 @@ t.test('expired rules that drain do not block the removal of others', async t =>
   t.equal(draining, count)
 })
 
-t.test('an agent without the capability is refused the fields', async t => {
+t.test('the fields are refused for an agent without the capability', async t => {
   const { rulesFixture } = await import('../../rules/test/fixture.ts')
   const app = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', 'schedule'] })
   await app.connect(await app.enroll())

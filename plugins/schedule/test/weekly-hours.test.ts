@@ -1,4 +1,4 @@
-// Weekly hours by the clocks of a zone: which instants are open, and when that changes next.
+// Weekly hours in a time zone: which instants are open, and when the next change is.
 import t from 'tap'
 import type { Hours } from '../fields.ts'
 import { days, isOpenAt, nextChange } from '../weekly-hours.ts'
@@ -30,7 +30,7 @@ t.test('the clocks of the zone decide, in summer and in winter', async t => {
     t.equal(isOpenAt(hours, Date.parse(instant)), isOpen, `${hours.time_zone} ${instant}`)
 })
 
-/** All changes from an instant to another. */
+/** Returns all changes between two instants. */
 function changes(hours: Hours, from: string, to: string): string[] {
   const found: string[] = []
   for (
@@ -42,7 +42,7 @@ function changes(hours: Hours, from: string, to: string): string[] {
   return found
 }
 
-t.test('the next change is the next begin or end of a window', async t => {
+t.test('the next change is the next start or end of a window', async t => {
   t.strictSame(changes(weekdays('UTC'), '2026-01-16T12:00:00Z', '2026-01-20T00:00:00Z'), [
     'closes 2026-01-16T18:00',
     'opens 2026-01-19T08:00',
@@ -62,7 +62,7 @@ t.test('the next change is the next begin or end of a window', async t => {
   t.equal(nextChange(every('00:00', '24:00', 'Europe/Paris'), Date.parse('2026-03-20T00:00:00Z')), null)
 })
 
-t.test('a window that begins in the skipped hour of spring begins right after it', async t => {
+t.test('a window that starts in the skipped hour of spring opens right after it', async t => {
   const day = ['2026-03-28T12:00:00Z', '2026-03-29T12:00:00Z'] as const // 02:00 is 03:00 on the 29th
   t.strictSame(changes(every('02:30', '05:00', 'Europe/Paris'), ...day), [
     'opens 2026-03-29T01:00',
@@ -79,7 +79,7 @@ t.test('a window that begins in the skipped hour of spring begins right after it
   ])
 })
 
-t.test('in autumn a time that the clocks show twice is in its window both times', async t => {
+t.test('a time that clocks show twice in autumn is in its window both times', async t => {
   const day = ['2026-10-24T12:00:00Z', '2026-10-25T12:00:00Z'] as const // 03:00 is 02:00 again on the 25th
   t.strictSame(changes(every('02:30', '05:00', 'Europe/Paris'), ...day), [
     'opens 2026-10-25T00:30',
@@ -103,7 +103,7 @@ t.test('in autumn a time that the clocks show twice is in its window both times'
   )
 })
 
-t.test('the computed changes are those of every minute, in zones of all kinds, over a year', async t => {
+t.test('computed changes match a check of every minute over a year, in various zones', async t => {
   const minute = 60_000
   for (const zone of ['America/New_York', 'Africa/Casablanca', 'Asia/Kathmandu', 'Pacific/Apia']) {
     const hours: Hours = {
@@ -113,7 +113,8 @@ t.test('the computed changes are those of every minute, in zones of all kinds, o
         { days: ['wed'], from: '00:00', to: '24:00' }
       ]
     }
-    const [start, end] = [Date.parse('2026-01-01T00:00:00Z'), Date.parse('2027-01-01T00:00:00Z')]
+    const start = Date.parse('2026-01-01T00:00:00Z')
+    const end = Date.parse('2027-01-01T00:00:00Z')
     let at = nextChange(hours, start) ?? end
     let isOpen = isOpenAt(hours, start)
     let wrong = 0
