@@ -77,8 +77,7 @@ export const sourcePrefix = {
   body: Type.Integer({
     minimum: 1,
     maximum: 128,
-    description:
-      'For source_hash: IPv6 callers that share this many first bits keep one target. Null: 128.',
+    description: 'For source_hash: IPv6 callers that share this many first bits keep one target. Null: 128.',
     examples: [64]
   })
 } satisfies DeclaredField

@@ -81,7 +81,11 @@ const Hours = Type.Object(
         },
         { additionalProperties: false }
       ),
-      { minItems: 1, maxItems: maxWindows, description: `1 to ${maxWindows}; write hours past midnight as two windows.` }
+      {
+        minItems: 1,
+        maxItems: maxWindows,
+        description: `1 to ${maxWindows}; write hours past midnight as two windows.`
+      }
     )
   },
   { code: invalidSchedule.code, description: 'Weekly hours; the rule is closed outside them.' }

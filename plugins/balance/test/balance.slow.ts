@@ -111,34 +111,40 @@ for (const engine of engines) {
     )
   })
 
-  t.test(`source_hash keeps a caller's target, and a lost target moves only its own callers (${engine})`, async t => {
-    const all = [await openTarget(t), await openTarget(t), await openTarget(t)]
-    const { port } = await push(engine, { targets: all.map(target => local(target)), balance: 'source_hash' })
-    const sources = Array.from({ length: 60 }, (_, at) => `127.0.1.${at + 1}`)
-    const homes = async () => {
-      const found: string[] = []
-      for (const source of sources) {
-        const [answer, socket] = await call(t, port, source)
-        found.push(answer)
-        socket.end()
+  t.test(
+    `source_hash keeps a caller's target, and a lost target moves only its own callers (${engine})`,
+    async t => {
+      const all = [await openTarget(t), await openTarget(t), await openTarget(t)]
+      const { port } = await push(engine, {
+        targets: all.map(target => local(target)),
+        balance: 'source_hash'
+      })
+      const sources = Array.from({ length: 60 }, (_, at) => `127.0.1.${at + 1}`)
+      const homes = async () => {
+        const found: string[] = []
+        for (const source of sources) {
+          const [answer, socket] = await call(t, port, source)
+          found.push(answer)
+          socket.end()
+        }
+        return found
       }
-      return found
+      const before = await homes()
+      t.same(await homes(), before)
+
+      await all[0]?.stop()
+      const after = await homes()
+
+      const lost = String(all[0]?.port)
+      t.ok(before.includes(lost))
+      for (const [at, home] of before.entries())
+        t.ok(
+          home === lost ? after[at] !== lost && after[at] !== 'none' : after[at] === home,
+          `of ${sources[at]}`
+        )
+      await all[0]?.start()
     }
-    const before = await homes()
-    t.same(await homes(), before)
-
-    await all[0]?.stop()
-    const after = await homes()
-
-    const lost = String(all[0]?.port)
-    t.ok(before.includes(lost))
-    for (const [at, home] of before.entries())
-      t.ok(
-        home === lost ? after[at] !== lost && after[at] !== 'none' : after[at] === home,
-        `of ${sources[at]}`
-      )
-    await all[0]?.start()
-  })
+  )
 
   t.test(`no caller is lost while one of three targets dies and returns (${engine})`, async t => {
     const all = [await openTarget(t), await openTarget(t), await openTarget(t)]

@@ -96,41 +96,44 @@ async function openRule(client: string, ports: readonly number[], body: object) 
 }
 
 for (const engine of engines) {
-  t.test(`no connection fails while one of three targets dies and returns under load (${engine})`, async t => {
-    const ports = [await freePort(), await freePort(), await freePort()]
-    const [dying] = await Promise.all(ports.map(port => startTarget(t, port)))
-    const { id, port, first } = await openRule(engine, ports, { balance: 'least_connections' })
-    let isDone = false
-    let isDead = false
-    dying?.once('exit', () => {
-      isDead = true
-    })
-    const loaded = load(
-      port,
-      () => isDone,
-      () => isDead
-    )
+  t.test(
+    `no connection fails while one of three targets dies and returns under load (${engine})`,
+    async t => {
+      const ports = [await freePort(), await freePort(), await freePort()]
+      const [dying] = await Promise.all(ports.map(port => startTarget(t, port)))
+      const { id, port, first } = await openRule(engine, ports, { balance: 'least_connections' })
+      let isDone = false
+      let isDead = false
+      dying?.once('exit', () => {
+        isDead = true
+      })
+      const loaded = load(
+        port,
+        () => isDone,
+        () => isDead
+      )
 
-    dying?.kill('SIGKILL')
-    const isOut = (health: Awaited<ReturnType<typeof first>>) =>
-      health?.ejected_until != null && health.ejected_reason !== 'failed' // the counters can be ahead of the reason
-    const out = await until(first, isOut)
-    t.match(out, { state: 'failed', ejected_reason: /refused|reset/ })
-    await startTarget(t, ports[0] ?? 0)
-    const back = await until(first, health => health?.state === 'healthy' && health.ejected_until === null)
-    t.ok(back)
-    isDone = true
-    const answers = await loaded
+      dying?.kill('SIGKILL')
+      const isOut = (health: Awaited<ReturnType<typeof first>>) =>
+        health?.ejected_until != null && health.ejected_reason !== 'failed' // the counters can be ahead of the reason
+      const out = await until(first, isOut)
+      t.match(out, { state: 'failed', ejected_reason: /refused|reset/ })
+      await startTarget(t, ports[0] ?? 0)
+      const back = await until(first, health => health?.state === 'healthy' && health.ejected_until === null)
+      t.ok(back)
+      isDone = true
+      const answers = await loaded
 
-    t.equal(answers['none'], undefined, JSON.stringify(answers))
-    t.same(Object.keys(answers).sort(), ports.map(String).sort())
-    const journal = `/v1/rules/${id}/journal?kind=target`
-    const entries = await until(
-      () => cluster.call<{ readonly to: string }[]>('GET', journal),
-      all => all[0]?.to === 'healthy'
-    )
-    t.ok(entries.some(({ to }) => to === 'ejected'))
-  })
+      t.equal(answers['none'], undefined, JSON.stringify(answers))
+      t.same(Object.keys(answers).sort(), ports.map(String).sort())
+      const journal = `/v1/rules/${id}/journal?kind=target`
+      const entries = await until(
+        () => cluster.call<{ readonly to: string }[]>('GET', journal),
+        all => all[0]?.to === 'healthy'
+      )
+      t.ok(entries.some(({ to }) => to === 'ejected'))
+    }
+  )
 
   t.test(`${connections} connections follow the weights within 1 % (${engine})`, async t => {
     const ports = [await freePort(), await freePort(), await freePort()]

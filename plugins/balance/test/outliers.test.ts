@@ -56,17 +56,20 @@ function watch(names: readonly string[], { limits = byDefault, tiers = names.map
   }
 }
 
-t.test('a failed target is ejected, tried again, and ejected twice as long each time, at most 5 minutes', async t => {
-  const { fail, pass, parts } = watch(['a', 'b'])
-  for (const secs of [10, 20, 40, 80, 160, 300, 300]) {
-    fail(0, 'timeout')
-    t.same(parts(), [`timeout ${secs}`, 1])
-    pass(secs - 1)
-    t.same(parts(), ['timeout 1', 1])
-    pass(1)
-    t.same(parts(), [0.1, 1], 'it is tried again')
+t.test(
+  'a failed target is ejected, tried again, and ejected twice as long each time, at most 5 minutes',
+  async t => {
+    const { fail, pass, parts } = watch(['a', 'b'])
+    for (const secs of [10, 20, 40, 80, 160, 300, 300]) {
+      fail(0, 'timeout')
+      t.same(parts(), [`timeout ${secs}`, 1])
+      pass(secs - 1)
+      t.same(parts(), ['timeout 1', 1])
+      pass(1)
+      t.same(parts(), [0.1, 1], 'it is tried again')
+    }
   }
-})
+)
 
 t.test('each minute without problems undoes one doubling', async t => {
   const { fail, heal, pass, parts } = watch(['a', 'b'])
