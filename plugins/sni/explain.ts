@@ -1,4 +1,4 @@
-// Explains which of the rules on a port of TLS names takes a caller.
+// Explains which rule on a port with TLS names takes a caller.
 import { type ExplainedCaller, type Explainer, explainSlot, type RuleRecord } from '../rules/exports.ts'
 import { sniFallback, sniPattern } from './fields.ts'
 import { covers } from './pattern.ts'
@@ -8,7 +8,7 @@ const isFallback = (rule: RuleRecord): boolean => rule[sniFallback.key] === true
 
 const explainer: Explainer = {
   choose(rules, { sni }: ExplainedCaller) {
-    const inForce = rules.filter(({ state }) => state !== 'failed') // others take the callers of one that has failed
+    const inForce = rules.filter(({ state }) => state !== 'failed') // other rules take the callers of a failed rule
     const candidates = inForce.length > 0 ? inForce : rules
     const named = candidates.filter(rule => rulePattern(rule) !== null)
     const fallback = candidates.find(isFallback)
@@ -21,7 +21,7 @@ const explainer: Explainer = {
     const text =
       sni === null
         ? `this port is for TLS names (${names}): callers without TLS, or without a name, are refused`
-        : `no rule on this port is for ${sni}; there are ${names}`
+        : `no rule on this port matches ${sni}; there are rules for ${names}`
     const id = `tcp/${named[0]?.listen_port}`
     return { stop: { kind: 'port', id, verdict: 'stop', reason: 'sni_miss', text } }
   },
@@ -30,7 +30,7 @@ const explainer: Explainer = {
     const pattern = rulePattern(rule)
     if (pattern === null && !isFallback(rule)) return []
     const text =
-      pattern === null ? `the fallback takes ${sni ?? 'what is not TLS'}` : `${sni} is for ${pattern}`
+      pattern === null ? `the fallback takes ${sni ?? 'callers without TLS'}` : `${sni} matches ${pattern}`
     return [{ kind: 'sni', id: rule.rule_id, verdict: 'pass', reason: null, text }]
   }
 }

@@ -1,4 +1,4 @@
-// The rule fields sni_pattern and sni_fallback: rules that share a port differ in them.
+// The rule fields sni_pattern and sni_fallback, which distinguish rules on one port.
 import { Type } from '../../platform/field-schema.ts'
 import type { DeclaredField } from '../../platform/rule-field.ts'
 

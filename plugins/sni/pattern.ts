@@ -23,7 +23,7 @@ export function parsePattern(given: string): string {
 
 export const isWildcard = (pattern: string): boolean => pattern.startsWith('*.')
 
-/** Returns true if the pattern is a wildcard that matches the name; `*` stands for exactly one label. */
+/** True if the pattern is a wildcard and matches the name; `*` stands for exactly one label. */
 export const covers = (pattern: string, name: string): boolean =>
   isWildcard(pattern) && name.slice(name.indexOf('.')) === pattern.slice(1)
 

@@ -1,4 +1,4 @@
-// Time that connections waited for their TLS names. Counts are summed over agent restarts, so that they never decrease while
+// Sums the time that connections waited for their TLS names. Sums cover restarts of agents, so that they never decrease while
 // the server runs.
 import type { Peer } from '../../kernel/control/peers.ts'
 import type { Histogram, Metrics } from '../../kernel/metrics.ts'

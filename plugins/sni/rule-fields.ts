@@ -1,4 +1,4 @@
-// The server half of the fields: which rules may have them.
+// The server half of the fields: decides which rules may have them.
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
 import { type RuleDraft, ruleField } from '../rules/exports.ts'
 import { sniFallback, sniPattern } from './fields.ts'

@@ -1,4 +1,4 @@
-// Decides which rules may share a port: rules with server names, and one fallback. Other rules have their ports alone.
+// Decides which rules may share a port: rules with server names, and one fallback. Any other rule needs the port alone.
 import type { EntityManager } from '@mikro-orm/sql'
 import { defineCode, Fault, roleRequired } from '../../kernel/base/errors.ts'
 import { fieldValues, type PortSharing, type RuleWithFields } from '../rules/exports.ts'
@@ -38,7 +38,7 @@ const loadPatterns = (rules: readonly RuleWithFields[], em: EntityManager): Prom
 function checkFallbacks(rule: RuleWithFields, present: readonly RuleWithFields[]): void {
   const fallback = present.find(isFallback)
   if (fallback && isFallback(rule))
-    throw conflict(fallbackDuplicate, fallback, 'is the fallback of this port already')
+    throw conflict(fallbackDuplicate, fallback, 'is already the fallback of this port')
   if (rule.placedBySuperadmin) return
   const foreign = present.filter(({ owner }) => owner !== rule.owner)
   if (isFallback(rule) ? foreign[0] : foreign.find(other => isFallback(other) && !other.placedBySuperadmin))
@@ -52,7 +52,7 @@ function checkNames(rule: RuleWithFields, present: readonly RuleWithFields[], pa
   const pattern = patterns.get(rule.id) ?? ''
   for (const other of present.filter(isNamed)) {
     const otherPattern = patterns.get(other.id) ?? ''
-    if (pattern === otherPattern) throw conflict(routeDuplicate, other, `has ${pattern} on this port already`)
+    if (pattern === otherPattern) throw conflict(routeDuplicate, other, `already has ${pattern} on this port`)
     if (other.owner !== rule.owner && (covers(pattern, otherPattern) || covers(otherPattern, pattern)))
       throw conflict(routeDuplicate, other, 'of another owner has an overlapping name')
   }

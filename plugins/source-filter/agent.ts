@@ -1,5 +1,5 @@
-// The agent half. The entries of a rule are sets in the engine, which judge new callers. A change ends the connections and
-// flows that are no longer allowed.
+// The agent half. Stores the entries of a rule as sets in the engine, which checks new callers against them. A change ends
+// connections and flows that are no longer allowed.
 import type { TSchema } from 'typebox'
 import {
   type AddressGuard,
@@ -20,7 +20,7 @@ type Side = 'allow' | 'deny'
 const setName = (of: 'rule' | 'lists', side: Side, ruleId: string): string =>
   `source-filter ${side} of ${of} ${ruleId}`
 
-/** The entries that the engine has, by set. */
+/** The entries in the engine, by set. */
 const known = new WeakMap<AgentCall, Map<string, ReadonlySet<string>>>()
 
 function fill(name: string, entries: readonly string[], call: AgentCall): void {
@@ -33,7 +33,7 @@ function fill(name: string, entries: readonly string[], call: AgentCall): void {
   else sets.delete(name)
 }
 
-/** Both fields make one guard: a denied caller counts once. */
+/** Both fields share one guard, so that a denied caller counts once. */
 function guard(draft: EngineRuleDraft, ruleId: string, side: Side): void {
   const isOwn = (one: AddressGuard) =>
     one.deny.concat(one.allow ?? []).some(name => name.endsWith(` ${ruleId}`))
@@ -100,7 +100,7 @@ function explain({ path, source, refused }: AskedCaller, call: AgentCall): Expla
   }
   const stop = { ...step, verdict: 'stop', reason: refusal } as const
   if (isDenying && isIn('deny')) return [{ ...stop, text: `${source} is denied by ${denySources.key}` }]
-  if (isAllowing && !isIn('allow')) return [{ ...stop, text: `${source} is not among ${allowSources.key}` }]
+  if (isAllowing && !isIn('allow')) return [{ ...stop, text: `${source} is not in ${allowSources.key}` }]
   return [{ ...step, verdict: 'pass', reason: null, text: `callers from ${source} are allowed` }]
 }
 

@@ -10,7 +10,7 @@ const columns = ['name', 'entry_count', 'rule_count', 'updated_at']
 
 const set = defineCommand({
   name: 'source-list set',
-  summary: 'Make or replace a list of sources from a file; rules name it as @NAME.',
+  summary: 'Create or replace a list of sources from a file; rules name it as @NAME.',
   examples: [
     'sluice source-list set office --file office.txt',
     'sluice source-list set home --file ranges.csv --country DE,AT'
@@ -18,13 +18,12 @@ const set = defineCommand({
   args: Type.Object({
     name: Name,
     file: Type.String({
-      description:
-        'A file with an address or a prefix in each line, or - for the standard input; # begins a comment.'
+      description: 'A file with one address or prefix per line, or - for standard input; # starts a comment.'
     }),
     country: Type.Optional(
       Type.String({
         description:
-          'Countries by their codes, with commas: what the file has of them, as FIRST,LAST,CODE or PREFIX,CODE in each line.'
+          'Country codes, separated by commas; the file then has FIRST,LAST,CODE or PREFIX,CODE per line.'
       })
     )
   }),
@@ -39,7 +38,7 @@ const set = defineCommand({
 
 const show = defineCommand({
   name: 'source-list show',
-  summary: 'Print the entries of a list of sources, one in each line.',
+  summary: 'Print the entries of a list of sources, one per line.',
   args: Type.Object({ name: Name }),
   positional: ['name'],
   async run({ api, args: { name }, print }) {
@@ -53,7 +52,7 @@ const show = defineCommand({
 
 const list = defineCommand({
   name: 'source-list list',
-  summary: 'List the lists of sources, with the number of rules that name each.',
+  summary: 'List the lists of sources, with the number of rules that name each one.',
   args: Type.Object({}),
   run: async ({ api, print }) => print.data(await api.rows('GET /v1/source-lists'), columns)
 })
@@ -74,7 +73,7 @@ async function countryEntries(text: string, countries: string): Promise<string[]
   return prefixesIn(text, codesIn(countries))
 }
 
-/** Lines without comments and blanks. */
+/** Splits text into entries; ignores comments and blank lines. */
 export const entryLines = (text: string): string[] =>
   text.split('\n').flatMap(line =>
     line

@@ -1,24 +1,27 @@
-// Files of ranges with countries, as registries and others give them away: FIRST,LAST,CC or PREFIX,CC in each line.
+// Reads files of address ranges with countries, such as those of registries: FIRST,LAST,CC or PREFIX,CC per line.
 import { isIP } from 'node:net'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { parseAddress, type Range, rangesToPrefixes } from './ranges.ts'
 import { maxListEntries } from './wire.ts'
 
-const country = /^([A-Za-z?][A-Za-z0-9?]|-|)$/ // ranges of nobody have '-', '??', or nothing
+const country = /^([A-Za-z?][A-Za-z0-9?]|-|)$/ // unassigned ranges have '-', '??' or nothing
 
-/** Reads codes with commas between them. */
+/** Parses country codes separated by commas. */
 export function codesIn(text: string): string[] {
   const codes = text.split(',').map(code => code.trim().toUpperCase())
   const wrong = codes.find(code => !/^[A-Z]{2}$/.test(code))
   if (wrong === undefined) return [...new Set(codes)]
-  throw new Fault(wrongUsage, `--country ${wrong} is no country; give codes of two letters, such as DE,AT`)
+  throw new Fault(
+    wrongUsage,
+    `--country ${wrong} is not a country code; give codes of two letters, such as DE,AT`
+  )
 }
 
-/** Returns the fewest prefixes of the countries. Throws where the file has none of one, or more than a list may have. */
+/** Returns the fewest prefixes of the countries. Throws if the file lacks a country or has more than a list may have. */
 export function prefixesIn(text: string, codes: readonly string[]): string[] {
   const ranges = rangesIn(text, codes)
   const missing = codes.find(code => !ranges.get(code)?.length)
-  if (missing !== undefined) throw new Fault(wrongUsage, `the file has no range of ${missing}`)
+  if (missing !== undefined) throw new Fault(wrongUsage, `the file has no range for ${missing}`)
   const prefixes = rangesToPrefixes([...ranges.values()].flat())
   if (prefixes.length > maxListEntries) throw tooMany(prefixes.length, ranges)
   return prefixes
@@ -45,7 +48,7 @@ function rangesIn(text: string, codes: readonly string[]): ReadonlyMap<string, r
 
 const unquoted = (field: string): string => field.trim().replace(/^(["'])(.*)\1$/, '$2')
 
-/** The country of a row, and its prefix, or its first and last address. */
+/** Returns the country of a row, and its prefix or its first and last address. */
 function parseRow([one = '', two, three]: readonly string[]): [string, readonly string[]] | null {
   if (two !== undefined && three !== undefined && isIP(one) !== 0 && isIP(two) !== 0 && country.test(three))
     return [three.toUpperCase(), [one, two]]
@@ -82,14 +85,14 @@ function tooMany(count: number, ranges: ReadonlyMap<string, readonly Range[]>): 
   const each = [...ranges].map(([code, own]) => {
     const of = rangesToPrefixes(own)
     const v6 = of.filter(prefix => prefix.includes(':')).length
-    return `${code} ${of.length - v6} of IPv4 and ${v6} of IPv6`
+    return `${code}: ${of.length - v6} IPv4 and ${v6} IPv6`
   })
   const remedy =
     ranges.size > 1
-      ? 'make a list for fewer countries'
-      : 'take a file with larger ranges, as those of the registries, or with one family'
+      ? 'create lists for fewer countries each'
+      : 'use a file with larger ranges, such as those of the registries, or with one address family'
   return new Fault(
     wrongUsage,
-    `${count} prefixes are too many: a list has room for ${maxListEntries} (the file has of ${each.join(', of ')}); ${remedy}`
+    `a list has room for ${maxListEntries} prefixes, got ${count} (${each.join(', ')}); ${remedy}`
   )
 }

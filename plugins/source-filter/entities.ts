@@ -1,7 +1,7 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core'
 import { ruleKey } from '../rules/exports.ts'
 
-/** Sources that a rule allows and denies, with names of lists among the entries. Each column is a field. */
+/** Sources that a rule allows and denies, one column per field. Entries can name lists. */
 export const SourceFilter = defineEntity({
   name: 'SourceFilter',
   tableName: 'source_filter',

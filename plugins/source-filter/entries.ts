@@ -1,4 +1,4 @@
-// An entry of a rule: an address, a prefix, or '@name' of a list.
+// Entries of a rule: an address, a prefix, or a list as '@name'.
 import { Fault } from '../../kernel/base/errors.ts'
 import { normalizePrefix } from '../rules/exports.ts'
 import { invalidSources } from './fields.ts'
@@ -7,7 +7,7 @@ const listPattern = /^@[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/
 
 export const isListName = (entry: string): boolean => entry.startsWith('@')
 
-/** Returns the entries in their normal form, each once. Throws `validation.sources` for the first that is none. */
+/** Normalizes and deduplicates the entries. Throws `validation.sources` for the first invalid one. */
 export function normalizeEntries(
   given: readonly string[],
   field: string,
@@ -27,13 +27,13 @@ export function normalizeEntries(
   return [...new Set(entries)]
 }
 
-/** Throws `validation.sources` for what rules could not name as a list. */
+/** Throws `validation.sources` for an invalid list name. */
 export function requireListName(name: string): void {
   if (!listPattern.test(`@${name}`))
     throw invalidEntry(
       '/list_name',
       'list',
-      'a list has a name of at most 63 letters, digits, dots, dashes and underscores'
+      'a list name has at most 63 letters, digits, dots, dashes and underscores, and starts with a letter or digit'
     )
 }
 

@@ -4,7 +4,7 @@ import { allowSources, denySources } from './fields.ts'
 import { listsNamed, packedBytes } from './lists.ts'
 import { includes } from './packed-prefixes.ts'
 
-/** Explains which lists contain the caller. Agents decide, but do not know the names of lists. */
+/** Explains which lists contain the caller. The agent decides, but does not know the names of lists. */
 export const explains = explainSlot.fill({
   async explain({ id, source }, em) {
     const row = await em.findOne(SourceFilter, { rule: id })

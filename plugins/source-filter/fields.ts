@@ -18,18 +18,18 @@ const sources = (description: string, example: readonly string[]) =>
     examples: [example]
   })
 
-/** Agents receive addresses and prefixes here; the entries of lists are a derived field. */
+/** Agents receive addresses and prefixes in this field, and the entries of lists in a derived field. */
 export const allowSources = {
   key: 'allow_sources',
   capability,
-  body: sources('Sources that may use the rule, and no others.', ['192.0.2.0/24', '2001:db8::/32']),
+  body: sources('Only these sources may use the rule.', ['192.0.2.0/24', '2001:db8::/32']),
   sent: prefixes
 } satisfies DeclaredField
 
 export const denySources = {
   key: 'deny_sources',
   capability,
-  body: sources('Sources that may not use the rule, even where allow_sources has them.', ['198.51.100.7']),
+  body: sources('These sources must not use the rule, even if they are in allow_sources.', ['198.51.100.7']),
   sent: prefixes
 } satisfies DeclaredField
 

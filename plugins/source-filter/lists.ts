@@ -1,4 +1,4 @@
-// Named lists of addresses and prefixes, which rules share. Agents get the entries with the rules that name them.
+// Named lists of addresses and prefixes that rules share. Agents receive the entries with the rules that name them.
 import type { EntityManager } from '@mikro-orm/sql'
 import { timestamp } from '../../kernel/base/clock.ts'
 import { defineCode, Fault, limitReached } from '../../kernel/base/errors.ts'
@@ -20,7 +20,7 @@ export interface Services extends Kernel {
 }
 
 export interface Lists {
-  /** Replaces the list. Rules that name it change when their clients have taken it. */
+  /** Creates or replaces the list. Rules that name it change as soon as their clients receive it. */
   set(name: string, body: ListBody, call: Pick<Call, 'change'>): Promise<ListRecord>
   /** Throws `source_list_in_use` while a rule names the list. */
   remove(name: string, call: Pick<Call, 'change'>): Promise<void>
@@ -28,7 +28,7 @@ export interface Lists {
   read(name: string): Promise<ListRecord>
 }
 
-/** Returns the lists that entries of rules name, by '@name'. */
+/** Returns the lists that the entries name, by '@name'. */
 export async function listsNamed(
   entries: readonly string[],
   em: EntityManager
@@ -39,7 +39,7 @@ export async function listsNamed(
   return new Map(lists.map(list => [`@${list.name}`, list]))
 }
 
-/** Throws `limit_reached` where the lists that a rule names do not fit into one message. */
+/** Throws `limit_reached` if the lists that a rule names do not fit into one message. */
 export async function requireRoom(entries: readonly string[], em: EntityManager): Promise<void> {
   const named = await listsNamed(entries, em)
   requireBytes(entries.reduce((sum, entry) => sum + (named.get(entry)?.bytes ?? 0), 0))
@@ -47,14 +47,14 @@ export async function requireRoom(entries: readonly string[], em: EntityManager)
 
 function requireBytes(bytes: number): void {
   if (bytes <= maxPackedBytes) return
-  const text = `the lists of a rule have room for ${maxPackedBytes} bytes together, these have ${bytes}; an entry takes as many bytes as its length covers, and one: 4 for 192.0.2.0/24, 7 for 2001:db8:1::/48`
+  const text = `the lists of a rule have room for ${maxPackedBytes} bytes together, got ${bytes}; an entry takes one byte plus the bytes that its length covers: 4 for 192.0.2.0/24, 7 for 2001:db8:1::/48`
   throw new Fault(limitReached, text, { details: { limit: maxPackedBytes } })
 }
 
 export const packedBytes = ({ packed }: Pick<SourceList, 'packed'>): Uint8Array =>
   Buffer.from(packed, 'base64')
 
-/** What agents get of the lists that a rule names. */
+/** Sends agents the entries of the lists that a rule names. */
 export const derived = derivedField({
   key: listsKey,
   requires: { capability, refusal: fieldUnsupported },
@@ -86,7 +86,7 @@ export function openLists({ store, clock, rules }: Services): Lists {
     requireListName(name)
     const entries = normalizeEntries(given, '/entries', 'no lists')
     const packed = pack(entries)
-    requireBytes(packed.length) // what no rule could name
+    requireBytes(packed.length) // no rule could name a larger list
     const { list, uses, wake } = await change(listResource(name), async em => {
       const list: SourceList = {
         name,

@@ -1,11 +1,11 @@
-// Prefixes as bytes: of each its length (IPv6: plus 64) and the bytes of its address that the length covers.
+// Packs prefixes into bytes: the length of each (IPv6: plus 64), then the address bytes that the length covers.
 import ipaddr from 'ipaddr.js'
 
 const v6 = 64
 
 const bytesFor = (bits: number): number => Math.ceil(bits / 8)
 
-/** Takes prefixes in their normal form. */
+/** Packs normalized prefixes. */
 export function pack(prefixes: readonly string[]): Uint8Array {
   const bytes: number[] = []
   for (const prefix of prefixes) {
@@ -18,9 +18,9 @@ export function pack(prefixes: readonly string[]): Uint8Array {
 }
 
 interface Packed {
-  readonly size: 4 | 16 // bytes of a whole address
+  readonly size: 4 | 16 // of a whole address, in bytes
   readonly bits: number
-  readonly bytes: Uint8Array // that the length covers
+  readonly bytes: Uint8Array // the address bytes that the length covers
 }
 
 /** Ignores a truncated prefix at the end. */
@@ -36,14 +36,14 @@ function* prefixesIn(bytes: Uint8Array): Generator<Packed> {
   }
 }
 
-/** Returns the prefixes in their normal form. */
+/** Returns the prefixes in normal form. */
 export const unpack = (packed: Uint8Array): string[] =>
   [...prefixesIn(packed)].map(({ size, bits, bytes }) => {
     const address = ipaddr.fromByteArray([...bytes, ...zeros].slice(0, size)).toString()
     return bits === size * 8 ? address : `${address}/${bits}`
   })
 
-/** Returns whether a packed prefix contains the address. */
+/** Returns true if a packed prefix contains the address. */
 export function includes(packed: Uint8Array, address: string): boolean {
   const host = ipaddr.process(address).toByteArray()
   for (const { size, bits, bytes } of prefixesIn(packed))

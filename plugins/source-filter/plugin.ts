@@ -17,7 +17,7 @@ interface Deps extends Services {
 export default definePlugin<Deps>({
   name: 'source-filter',
   version: '1.0.0',
-  description: 'Which source addresses may use a rule, also by lists that rules share.',
+  description: 'Allows and denies source addresses on rules, with lists that rules can share.',
   kernel: '^2.0.0',
   needs: { http: '^1.0.0', rules: '^1.0.0' },
   codes: [invalidSources, listNotFound, listInUse],

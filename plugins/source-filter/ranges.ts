@@ -1,27 +1,27 @@
-// Ranges of addresses as the fewest prefixes.
+// Converts address ranges to the fewest prefixes.
 import ipaddr from 'ipaddr.js'
 
-/** From `first` to `last`, both of one family. */
+/** The addresses from `first` to `last`, both included and of one family. */
 export interface Range {
   readonly bytes: 4 | 16 // of an address
   readonly first: bigint
   readonly last: bigint
 }
 
-/** Reads an address; null for other text. */
+/** Parses an address; returns null for other text. */
 export function parseAddress(text: string): Pick<Range, 'bytes' | 'first'> | null {
   if (!ipaddr.IPv6.isValid(text) && !ipaddr.IPv4.isValidFourPartDecimal(text)) return null
   const bytes = ipaddr.process(text).toByteArray()
   return { bytes: bytes.length === 4 ? 4 : 16, first: BigInt(`0x${Buffer.from(bytes).toString('hex')}`) }
 }
 
-/** Returns the prefixes that have the addresses of the ranges and no others, in order, IPv4 first. */
+/** Returns the prefixes that cover exactly the ranges, sorted, IPv4 first. */
 export const rangesToPrefixes = (ranges: readonly Range[]): string[] =>
   ([4, 16] as const).flatMap(bytes =>
     joined(ranges.filter(range => range.bytes === bytes)).flatMap(range => [...split(range)])
   )
 
-/** Ranges that overlap, or follow each other, become one. */
+/** Merges ranges that overlap or are adjacent. */
 function joined(ranges: readonly Range[]): Range[] {
   const all: Range[] = []
   for (const range of ranges.toSorted((a, b) => (a.first < b.first ? -1 : a.first > b.first ? 1 : 0))) {
@@ -32,7 +32,7 @@ function joined(ranges: readonly Range[]): Range[] {
   return all
 }
 
-/** The largest prefix that begins where the one before has ended, and so on. */
+/** Splits a range into prefixes: each is the largest that starts after the previous one. */
 function* split({ bytes, first, last }: Range): Generator<string> {
   const full = bytes * 8
   for (let at = first; at <= last; ) {

@@ -37,9 +37,9 @@ const set = defineRoute({
   url,
   action: 'source_list.set',
   access: 'superadmin',
-  summary: 'Makes or replaces a list of sources.',
+  summary: 'Creates or replaces a list of sources.',
   description:
-    'Rules that name it judge new callers by it, and end what is no longer allowed, as soon as their clients have it.',
+    'Rules that name it apply the list to new callers, and end connections that are no longer allowed, as soon as their clients have it.',
   schema: () => ({
     params: ListParams,
     body: ListBody,

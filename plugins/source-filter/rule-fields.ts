@@ -6,7 +6,7 @@ import { invalidEntry, isListName, normalizeEntries } from './entries.ts'
 import { allowSources, denySources, invalidSources } from './fields.ts'
 import { listsNamed, requireRoom } from './lists.ts'
 
-/** Both fields are in one table, which also finds the rules that name a list. */
+/** Both fields share one table, which also serves to find the rules that name a list. */
 const fieldFor = (side: 'allow' | 'deny', field: typeof allowSources | typeof denySources) =>
   ruleField<typeof allowSources.body, typeof allowSources.sent>({
     ...field,

@@ -5,7 +5,7 @@ import { maxListEntries } from './wire.ts'
 
 const Name = Type.String({
   maxLength: 63,
-  description: 'Of the list; rules name it as @name.',
+  description: 'The name of the list; rules use it as @name.',
   examples: ['office']
 })
 
@@ -18,9 +18,9 @@ const Entries = Type.Array(Type.String({ maxLength: 64 }), {
 
 const row = {
   name: Name,
-  entry_count: Type.Integer({ minimum: 0, description: 'Entries, each once.', examples: [2] }),
-  rule_count: Type.Integer({ minimum: 0, description: 'Rules that name the list.', examples: [1] }),
-  updated_at: timeOf('When it was set last.')
+  entry_count: Type.Integer({ minimum: 0, description: 'Number of distinct entries.', examples: [2] }),
+  rule_count: Type.Integer({ minimum: 0, description: 'Number of rules that name the list.', examples: [1] }),
+  updated_at: timeOf('Time of the last change.')
 }
 
 export const ListRow = closed(row, { $id: 'SourceListRow' })

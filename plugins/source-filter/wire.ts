@@ -6,7 +6,7 @@ const proto = new URL('./source-filter.proto', import.meta.url)
 
 export const listsKey = 'source_lists' // of the derived field
 
-/** The reason under which statistics count callers that a rule denies. */
+/** Statistics count denied callers under this reason. */
 export const refusal = 'source_denied'
 
 export const maxListEntries = 40_000

@@ -21,7 +21,7 @@ t.test('a rule is planned with its name, or as the fallback', async t => {
   t.match(draft, { fallback: true })
 })
 
-t.test('the peek histogram is sent whole when it changed, and again on the next stream', async t => {
+t.test('the full peek histogram is sent after a change, and again on the next stream', async t => {
   const clock = fakeClock()
   const sent: object[] = []
   let peeks = { counts: [...boundsMs.map(() => 0), 0], sumMs: 0 }
@@ -47,6 +47,6 @@ t.test('the peek histogram is sent whole when it changed, and again on the next 
   t.equal(sent.length, 2)
 })
 
-t.test('the buckets are equal to those of the engine', async t => {
+t.test('the buckets equal those of the engine', async t => {
   t.same(boundsMs, peekBoundsMs)
 })

@@ -35,7 +35,7 @@ t.test('the wait times of an agent are shown in seconds, and never decrease when
   t.equal([...((await peeks.metrics())[0]?.samples ?? [])].length, 1)
 })
 
-t.test('a histogram that goes back, or has other buckets, does not count', async t => {
+t.test('a histogram with decreased counts or other buckets is ignored', async t => {
   const reasons: unknown[] = []
   const warn = (_: string, __: string, fields?: object): void =>
     void reasons.push((fields as { reason: string }).reason)

@@ -1,4 +1,4 @@
-// The SNI rules that may share a port.
+// Decides which SNI rules share a port.
 import t from 'tap'
 import { fieldMessage } from '../../../platform/rule-field.ts'
 import { inOrder } from '../../rules/test/fixture.ts'
@@ -40,7 +40,7 @@ t.test('a pattern is stored, shown, and sent to the client; so is a fallback', a
   )
 })
 
-t.test('names are for TCP rules of one port, and a fallback has none', async t => {
+t.test('only TCP rules on one port can have names, and a fallback has none', async t => {
   const { outcome } = await sniFixture(t)
 
   for (const body of [
@@ -56,7 +56,7 @@ t.test('names are for TCP rules of one port, and a fallback has none', async t =
   t.equal(await outcome({ sni_pattern: 'a.example', sni_fallback: false, listen_port_end: 8080 }), 'created')
 })
 
-t.test('different names share a port, equal ones do not', async t => {
+t.test('rules with different names share a port, rules with equal names do not', async t => {
   const { outcome } = await sniFixture(t)
 
   for (const sni_pattern of ['a.example.org', 'b.example.org', '*.example.org', '*.b.example.org'])
@@ -98,7 +98,7 @@ t.test('a port has one fallback; only a superadmin places it beside rules of ano
   t.equal(await outcome({ sni_pattern: 'c.example' }, 'bob'), 'created', 'a superadmin placed the fallback')
 })
 
-t.test('a rule without a name, also a range, does not share a port with names', async t => {
+t.test('a rule or range without a name does not share a port with names', async t => {
   const { outcome } = await sniFixture(t)
   await outcome({ sni_pattern: 'a.example' })
   await outcome({ listen_port: 9000 })
@@ -111,10 +111,10 @@ t.test('a rule without a name, also a range, does not share a port with names', 
   t.equal(await outcome({ listen_port: 9015, sni_fallback: true }), legacy)
   t.equal(await outcome({ listen_port: 9030 }), legacy)
   t.equal(await outcome({ listen_port: 9000 }), 'port_in_use', 'two rules without names')
-  t.equal(await outcome({ protocol: 'udp' }), 'created', 'UDP has ports of its own')
+  t.equal(await outcome({ protocol: 'udp' }), 'created', 'UDP ports are separate')
 })
 
-t.test('a rule that failed keeps its name, one that drains does not', async t => {
+t.test('a failed rule keeps its name, a draining one does not', async t => {
   const { on, clientId, agent, outcome, pushRule } = await sniFixture(t)
   await agent.close()
   const refusingAgent = await on.connect(clientId, {

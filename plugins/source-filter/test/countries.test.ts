@@ -25,7 +25,7 @@ t.test('ranges and prefixes of the countries become the fewest prefixes', async 
   t.same(prefixesIn(file.replaceAll('\n', '\r\n'), ['FR']), ['203.0.113.0/29', '203.0.113.8/31'])
 })
 
-t.test('a line that is no range is refused with its number', async t => {
+t.test('a line without a range is refused with its number', async t => {
   for (const line of [
     '192.0.2.9,192.0.2.1,DE',
     '192.0.2.0,2001:db8::,DE',
@@ -35,15 +35,15 @@ t.test('a line that is no range is refused with its number', async t => {
     '3221225984,3221226239,DE'
   ])
     t.throws(() => prefixesIn(`192.0.2.0/24,DE\n${line}\n`, ['DE']), /^line 2 is neither/, line)
-  t.throws(() => prefixesIn(file, ['DE', 'US']), /no range of US/)
+  t.throws(() => prefixesIn(file, ['DE', 'US']), /no range for US/)
 })
 
-t.test('countries are codes of two letters', async t => {
+t.test('country codes have two letters', async t => {
   t.same(codesIn('de, AT,DE'), ['DE', 'AT'])
-  for (const bad of ['', 'DEU', 'D1', 'DE,']) t.throws(() => codesIn(bad), /is no country/, bad)
+  for (const bad of ['', 'DEU', 'D1', 'DE,']) t.throws(() => codesIn(bad), /is not a country code/, bad)
 })
 
-/** As many separate prefixes as asked for: /24 of IPv4, /48 of IPv6. */
+/** Returns this many separate prefixes: IPv4 /24 and IPv6 /48. */
 function* separate(ipv4: number, ipv6: number, code: string): Generator<string> {
   for (let at = 0; at < ipv4; at++)
     yield `${1 + (at >> 15)}.${(at >> 7) & 255}.${(at << 1) & 255}.0/24,${code}`
@@ -51,24 +51,28 @@ function* separate(ipv4: number, ipv6: number, code: string): Generator<string> 
     yield `2a00:${(at >> 8).toString(16)}:${((at & 255) << 4).toString(16)}::/48,${code}`
 }
 
-t.test('a country of the size of the United States fits into a list', async t => {
+t.test('a country as large as the United States fits into a list', async t => {
   const prefixes = prefixesIn([...separate(16_000, 15_000, 'US')].join('\n'), ['US'])
   t.equal(prefixes.length, 31_000)
   t.ok(pack(prefixes).length <= maxPackedBytes, `${pack(prefixes).length} bytes`)
-  t.ok(JSON.stringify({ entries: prefixes }).length < 2 ** 20, 'and into one request')
+  t.ok(JSON.stringify({ entries: prefixes }).length < 2 ** 20, 'it also fits into one request')
 })
 
-t.test('a country that is too large is refused with what the file has of each', async t => {
+t.test('a country that is too large is refused with the count of each family', async t => {
   const rows = [...separate(maxListEntries - 10, 0, 'US'), '2001:db8::/32,DE', '2001:db9::/32,DE']
-  t.equal(prefixesIn(rows.join('\n'), ['US', 'DE']).length, maxListEntries - 9, 'two of them are one')
+  t.equal(
+    prefixesIn(rows.join('\n'), ['US', 'DE']).length,
+    maxListEntries - 9,
+    'two adjacent prefixes become one'
+  )
   const more = [...rows, ...separate(0, 100, 'AT')].join('\n')
   t.throws(
     () => prefixesIn(more, ['US', 'DE', 'AT']),
-    /a list has room for 40000 \(the file has of US 39990 of IPv4 and 0 of IPv6, of DE 0 of IPv4 and 1 of IPv6,.*fewer countries/
+    /a list has room for 40000 prefixes, got \d+ \(US: 39990 IPv4 and 0 IPv6, DE: 0 IPv4 and 1 IPv6,.*fewer countries/
   )
 })
 
-t.test('prefixes of random ranges have their addresses, no others, and are the fewest', async t => {
+t.test('prefixes cover random ranges exactly, and are the fewest', async t => {
   const size = 256 // addresses of 10.0.0.0/24
   const base = parseAddress('10.0.0.0')?.first ?? 0n
   const random = (below: number): number => Math.floor(Math.random() * below)
@@ -94,7 +98,7 @@ t.test('prefixes of random ranges have their addresses, no others, and are the f
   }
 })
 
-/** The fewest prefixes for a block of addresses: its halves, unless all or none of it is wanted. */
+/** Counts the fewest prefixes of a block by halving it until all or none of it is wanted. */
 function fewest(wanted: readonly boolean[]): number {
   if (!wanted.includes(true)) return 0
   if (!wanted.includes(false)) return 1
@@ -102,6 +106,6 @@ function fewest(wanted: readonly boolean[]): number {
   return fewest(wanted.slice(0, half)) + fewest(wanted.slice(half))
 }
 
-t.test('without countries a file has an entry in each line', async t => {
+t.test('without countries, a file has one entry per line', async t => {
   t.same(entryLines('192.0.2.0/24\n2001:db8::/32 # documentation\n'), ['192.0.2.0/24', '2001:db8::/32'])
 })

@@ -10,13 +10,15 @@ async function openApp(t: Test) {
   let port = 8080
   const push = (fields: object) =>
     server.call<{ rule_id: string }>('POST', '/v1/rules', {
-      ...{ client: 'edge', listen_port: port++, targets: [{ host: '10.0.0.1', port: 80 }] },
+      client: 'edge',
+      listen_port: port++,
+      targets: [{ host: '10.0.0.1', port: 80 }],
       ...fields
     })
   const patch = (id: string, body: object) => server.call('PATCH', `/v1/rules/${id}`, body)
   const setList = (name: string, entries: readonly string[]) =>
     server.call('PUT', `/v1/source-lists/${name}`, { entries })
-  /** The entries of the sets that the newest rule allows and denies. */
+  /** Returns the entries in the allow and deny sets of the newest rule. */
   const judged = (): object => {
     const guards = [...agent.engine.rules.values()].at(-1)?.addressGuards ?? []
     const guard = guards.find(({ refusal }) => refusal === 'source_denied')
@@ -27,7 +29,7 @@ async function openApp(t: Test) {
   return { server, agent, push, patch, setList, judged }
 }
 
-t.test('both fields make one guard of the engine, and its sets follow changes', async t => {
+t.test('both fields share one guard in the engine, and its sets follow changes', async t => {
   const { agent, push, patch, judged } = await openApp(t)
   const { status, body } = await push({
     allow_sources: ['10.1.2.3/8', '2001:DB8::/32'],
@@ -53,7 +55,7 @@ t.test('both fields make one guard of the engine, and its sets follow changes', 
   )
 })
 
-t.test('rules share lists, and have each change of one', async t => {
+t.test('rules share lists, and get every change of a list', async t => {
   const { server, agent, push, setList, judged } = await openApp(t)
   t.match(await setList('office', ['192.0.2.7', '2001:db8::/48', '192.0.2.7/32']), {
     status: 200,
@@ -65,7 +67,7 @@ t.test('rules share lists, and have each change of one', async t => {
   const [, lists = ''] = guards.find(({ refusal }) => refusal === 'source_denied')?.allow ?? []
 
   t.match(await setList('office', ['198.51.100.0/24']), { body: { rule_count: 1 } })
-  // What agents get is in order: a rule that is in force tells that the list is.
+  // Agents receive messages in order: if the rule is in force, so is the list.
   const other = await push({})
   t.equal(other.status, 201)
   t.same(agent.engine.addresses.get(lists), new Set(['198.51.100.0/24']))
@@ -75,10 +77,10 @@ t.test('rules share lists, and have each change of one', async t => {
 
   agent.engine.addresses.clear()
   await agent.restart()
-  t.same(agent.engine.addresses.get(lists), new Set(['198.51.100.0/24']), 'the agent has kept it')
+  t.same(agent.engine.addresses.get(lists), new Set(['198.51.100.0/24']), 'the agent has stored it')
 })
 
-t.test('an empty allow list lets nobody in', async t => {
+t.test('an empty allow list admits nobody', async t => {
   const { push, setList, judged } = await openApp(t)
   await setList('nobody', [])
   await push({ allow_sources: ['@nobody'] })
@@ -122,7 +124,7 @@ t.test('an invalid entry is refused with its position', async t => {
   })
 })
 
-t.test('the lists of a rule have room together', async t => {
+t.test('the lists of a rule share one limit', async t => {
   const { push, setList } = await openApp(t)
   const many = (third: number) =>
     Array.from({ length: 20_001 }, (_, i) => `10.${third + (i >> 16)}.${(i >> 8) & 255}.${i & 255}`)
@@ -135,7 +137,7 @@ t.test('the lists of a rule have room together', async t => {
   t.match(await push({ deny_sources: ['@one'] }), { status: 201 })
 })
 
-t.test('prefixes come out of the packed form as they went in', async t => {
+t.test('prefixes survive packing and unpacking', async t => {
   const all = [
     '0.0.0.0/0',
     '10.0.0.0/8',
@@ -146,20 +148,20 @@ t.test('prefixes come out of the packed form as they went in', async t => {
     '2001:db8::1'
   ]
   t.same(unpack(pack(all)), all)
-  t.same(unpack(pack(all).subarray(0, 6)), ['0.0.0.0/0', '10.0.0.0/8'], 'a cut entry is left out')
+  t.same(unpack(pack(all).subarray(0, 6)), ['0.0.0.0/0', '10.0.0.0/8'], 'a truncated entry is ignored')
   t.same(unpack(Uint8Array.of(33, 1, 2, 3, 4, 5)), [])
 })
 
-t.test('packed prefixes tell which addresses they have', async t => {
+t.test('includes finds addresses in packed prefixes', async t => {
   const packed = pack(['10.0.0.0/9', '192.0.2.7', '2001:db8::/29'])
   for (const address of ['10.127.255.255', '192.0.2.7', '::ffff:192.0.2.7', '2001:dbf:ffff::1'])
     t.ok(includes(packed, address), address)
   for (const address of ['10.128.0.0', '192.0.2.6', '2001:dc0::', '::1', 'a00::'])
     t.notOk(includes(packed, address), address)
   t.ok(includes(pack(['0.0.0.0/0']), '203.0.113.1'))
-  t.notOk(includes(pack(['0.0.0.0/0']), '::1'), 'everybody by IPv4 is nobody by IPv6')
+  t.notOk(includes(pack(['0.0.0.0/0']), '::1'), '0.0.0.0/0 contains no IPv6 address')
 })
 
-t.test('a file has an entry in each line, and comments', async t => {
+t.test('a file has one entry per line, and comments', async t => {
   t.same(entryLines('# office\n192.0.2.7  # the door\n\n 2001:db8::/32 \r\n'), ['192.0.2.7', '2001:db8::/32'])
 })
