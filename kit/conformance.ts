@@ -39,7 +39,10 @@ export async function checkConformance(
   if (hasAgent && !has('plugin')) return conformAgent(dir, builtin, settings)
   const { result: halves, effects } = await withEffects(async () => {
     const server = await importHalf<Plugin>(dir, 'plugin', problems)
-    return { server, agent: server && hasAgent ? await importHalf<AgentPlugin>(dir, 'agent', problems) : null }
+    return {
+      server,
+      agent: server && hasAgent ? await importHalf<AgentPlugin>(dir, 'agent', problems) : null
+    }
   })
   const { server, agent } = halves
   if (!server) return { name: dir, version: '', problems, notes: [] }

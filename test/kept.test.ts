@@ -1,4 +1,4 @@
-// What a server keeps in memory is in a table of kernel/README.md, with a verdict: several servers may use one store.
+// What a server keeps in memory is in a table of docs/PROCESS-STATE.md, with a verdict: several servers may use one store.
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
@@ -20,12 +20,11 @@ function filesFrom(file: string, known = new Set<string>()): Set<string> {
 }
 const imports = /(?:import|export)\s(?!type )[^'"();]*?from\s+'(\.[^']+\.ts)'|import\('(\.[^']+\.ts)'\)/g
 
-const rows = textOf('kernel/README.md')
-  .split('## What a process keeps in memory')[1]
-  ?.split('\n## ')[0]
+const rows = textOf('docs/PROCESS-STATE.md')
+  .split('\n## ')[0]
   ?.matchAll(/^\| `([^`]+)` \| ([^|]+) \|/gm)
 
-t.test('what a server keeps in memory is judged in kernel/README.md', async t => {
+t.test('what a server keeps in memory is judged in docs/PROCESS-STATE.md', async t => {
   const judged = [...(rows ?? [])].flatMap(([, folder, files = '']) =>
     [...files.matchAll(/`([^`]+)` (\d+)/g)].map(([, name, count]) => `${folder}/${name}.ts ${count}`)
   )

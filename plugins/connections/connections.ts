@@ -55,9 +55,7 @@ export function openConnections(services: Services): Connections {
     const withMember = memberByClient && new Set(memberByClient.keys())
     const selection = toSelection(filter, visibleOwner)
     return {
-      clients: isOthers
-        ? new Set()
-        : ((named && withMember && named.intersection(withMember)) ?? named ?? withMember),
+      clients: isOthers ? new Set() : intersect(named, withMember),
       selectionOn(clientId) {
         const member = memberByClient?.get(clientId)
         return member === undefined ? selection : { ...selection, rule_id: member }
@@ -82,10 +80,10 @@ export function openConnections(services: Services): Connections {
       async page(after, take, em) {
         const asked = await resolveScopes(filter, principal, em)
         const position = positionOf(after)
-        const found = await Promise.all(
-          asked.map(({ peer, selection }) => query.rows(peer, { selection, sort, take, after: position }))
+        const pages = asked.map(({ peer, selection }) =>
+          query.rows(peer, { selection, sort, take, after: position })
         )
-        return found
+        return (await Promise.all(pages))
           .flat()
           .sort(descending)
           .slice(0, take)
@@ -100,6 +98,12 @@ export function openConnections(services: Services): Connections {
     ...openConnectionCloser(services, query, resolveScopes)
   }
 }
+
+/** Returns the common ids of two sets; null means all. */
+const intersect = (
+  a: ReadonlySet<string> | null,
+  b: ReadonlySet<string> | null
+): ReadonlySet<string> | null => (a && b ? a.intersection(b) : (a ?? b))
 
 function toSelection({ source, target, protocol }: Filter, owner: string | undefined): Selection {
   const at = target === undefined ? null : parseTarget(target)
