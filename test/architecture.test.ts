@@ -223,7 +223,7 @@ t.test('timers are those of the clock, but in the portable engine and where none
 })
 
 /** The files whose code, without comments, has a match. */
-/** Of what Node runs: the pages of the console have the clock and the timers of a browser. */
+/** Only code that runs in Node: the console's pages use the clock and timers of a browser. */
 const filesWith = (pattern: RegExp): string[] =>
   files
     .filter(file => !file.startsWith('plugins/console/web/'))

@@ -1,4 +1,4 @@
-// What operators expect of a product of this kind, in forty points: judged on the real thing where a machine can judge.
+// Forty points that operators expect of such a product, checked on the real program where possible.
 // What is not there is skipped, and says why.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// What a server keeps in memory is in a table of docs/PROCESS-STATE.md, with a verdict: several servers may use one store.
+// Compares the state that a server stores in memory with the table of docs/PROCESS-STATE.md.
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'

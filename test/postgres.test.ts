@@ -1,4 +1,4 @@
-// That no test file falls out of what runs on PostgreSQL without a word.
+// Every test file either runs on PostgreSQL or is listed as an exception.
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'

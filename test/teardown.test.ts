@@ -1,4 +1,4 @@
-// What a test runs in its directory ends before the directory is removed: see config/build/tap-preload.mjs.
+// Teardowns run before tap removes a test's directory: see config/build/tap-preload.mjs.
 import { existsSync } from 'node:fs'
 import t from 'tap'
 

@@ -1,4 +1,4 @@
-// What a peer sends is bounded by the schemas of its messages, before anything is kept of it.
+// Message schemas bound everything that a peer sends, before any of it is stored.
 import t from 'tap'
 import { columns } from '../agent/wire/counters.ts'
 import { maxLive, maxRows, StatsReport } from '../agent/wire/journal-report.ts'

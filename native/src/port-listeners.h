@@ -39,7 +39,7 @@ class PortListeners final : public DeferredDelete {
   void remove_arrival(Arrival& arrival);
   /** Resets a caller that has no rule yet; counts and reports it. */
   void refuse(int socket, const Address& sender, Reason reason);
-  /** The first read of the port; the same in all its rules. */
+  /** The first read of the port; equal for every rule on it. */
   const std::shared_ptr<const FirstRead>& first_read() const { return shards_.front()->rule->first_read; }
   /** Finds the rule by exact name, then by wildcard, then the default one; null if there is none. */
   TcpRuleShard* find_shard(const std::string& name) const;

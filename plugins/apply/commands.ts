@@ -33,7 +33,7 @@ function show(plan: readonly Step[], print: CommandCall<object>['print']): void 
     )
 }
 
-/** Returns the text below the table, whose cells may be cut to the width of the terminal. */
+/** Returns the text below the table. Cells of the table may be truncated to the terminal. */
 const changesIn = (plan: readonly Step[]): string =>
   plan
     .filter(({ changes }) => changes.length > 0)

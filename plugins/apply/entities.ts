@@ -5,7 +5,7 @@ export const Lease = defineEntity({
   name: 'ApplyLease',
   tableName: 'apply_lease',
   properties: {
-    scope: p.string().length(32).primary(), // the user whose resources it covers, '' for all
+    scope: p.string().length(32).primary(), // the owner of the covered resources, '' for all
     id: p.string().length(26),
     userId: p.string().length(32),
     until: p.bigint('number')

@@ -12,9 +12,17 @@ export const applyInProgress = defineCode('apply_in_progress', 409, 5)
 
 export const leaseMs = 60_000
 
-export type Leases = ReturnType<typeof openLeases>
+/** Leases serialize runs of `apply` that cover the same resources. */
+export interface Leases {
+  /** Returns the id of a new lease. Throws `apply_in_progress` while another one is active. */
+  take(principal: Principal): Promise<string>
+  /** Throws `not_found` if the lease has ended. */
+  renew(id: string, principal: Principal): Promise<void>
+  /** Throws `not_found` if the lease has ended. */
+  end(id: string, principal: Principal): Promise<void>
+}
 
-export function openLeases({ store, clock }: Pick<Kernel, 'store' | 'clock'>) {
+export function openLeases({ store, clock }: Pick<Kernel, 'store' | 'clock'>): Leases {
   /** The resources that a caller may change: its own, or all for a superadmin. */
   const scopeOf = ({ role, userId }: Principal): string => (role === 'superadmin' ? '' : userId)
 
@@ -25,7 +33,7 @@ export function openLeases({ store, clock }: Pick<Kernel, 'store' | 'clock'>) {
   /** No lease lasts longer than a new one, whatever clock it was written under. */
   const isActive = ({ until }: Lease, now: number): boolean => until > now && until <= now + leaseMs
 
-  /** Returns the time to which the caller's lease is renewed. */
+  /** Returns the new end of the caller's lease. */
   async function requireOwn(id: string, principal: Principal, em: EntityManager): Promise<number> {
     const now = await timeIn(em)
     const lease = await em.findOne(Lease, { scope: scopeOf(principal), id })
@@ -35,8 +43,9 @@ export function openLeases({ store, clock }: Pick<Kernel, 'store' | 'clock'>) {
   }
 
   return {
-    async take(principal: Principal): Promise<string> {
-      const [scope, id] = [scopeOf(principal), newId(clock.now())]
+    async take(principal) {
+      const scope = scopeOf(principal)
+      const id = newId(clock.now())
       await store.change(async em => {
         const now = await timeIn(em)
         const other = await em.findOne(Lease, { scope })
@@ -50,12 +59,12 @@ export function openLeases({ store, clock }: Pick<Kernel, 'store' | 'clock'>) {
       })
       return id
     },
-    renew: (id: string, principal: Principal): Promise<void> =>
+    renew: (id, principal) =>
       store.change(async em => {
         const until = await requireOwn(id, principal, em)
         await em.nativeUpdate(Lease, { scope: scopeOf(principal) }, { until })
       }),
-    end: (id: string, principal: Principal): Promise<void> =>
+    end: (id, principal) =>
       store.change(async em => {
         await requireOwn(id, principal, em)
         await em.nativeDelete(Lease, { scope: scopeOf(principal) })

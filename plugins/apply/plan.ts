@@ -101,7 +101,7 @@ function requirePresent({ name }: DocumentKind, { id }: DocumentItem, left: Read
   )
 }
 
-/** Returns the pairs of which there is only one of each. */
+/** Returns the pairs with exactly one element on each side. */
 function moved(
   { movedKey }: DocumentKind,
   wanted: readonly DocumentItem[],

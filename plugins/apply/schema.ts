@@ -1,4 +1,4 @@
-// What the API says of documents: the schemas of their entries are those of the plugins that have the kinds.
+// The API's schemas of documents; plugins define the schemas of their entries.
 import { type Static, Type } from 'typebox'
 import { closed } from '../../kernel/http/schema.ts'
 import type { SlotReader } from '../../kernel/slot.ts'

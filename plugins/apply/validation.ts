@@ -1,4 +1,4 @@
-// Has the server judge a file before anything is changed, by the schemas of its own plugins.
+// Lets the server validate a file by the schemas of its plugins before anything changes.
 import { Fault } from '../../kernel/base/errors.ts'
 import type { Api } from '../../kernel/cli/command.ts'
 import type { Document } from './document.ts'

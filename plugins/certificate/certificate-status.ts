@@ -1,4 +1,4 @@
-// What operators and doctor see of the certificate, without its key. Works while the server runs.
+// The status of the certificate for operators and doctor, without its key. Works while the server runs.
 import { X509Certificate } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'

@@ -17,7 +17,7 @@ export async function makeCertificate(names: readonly string[]) {
   const cert = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: `00${Buffer.from(webcrypto.getRandomValues(new Uint8Array(15))).toString('hex')}`,
     name: 'CN=sluice',
-    notBefore: new Date(systemClock.now() - 3_600_000), // for agents whose clock is behind
+    notBefore: new Date(systemClock.now() - 3_600_000), // for agents with a late clock
     notAfter: new Date(systemClock.now() + validDays * 86_400_000),
     signingAlgorithm: algorithm,
     keys,
@@ -41,6 +41,6 @@ function hosts(names: readonly string[]): string[] {
   return [...new Set(all)].filter(isSanName)
 }
 
-/** True for a valid SAN: an address, or a DNS name whose first label may be a wildcard. */
+/** True for a valid SAN: an address, or a DNS name, with or without a leading wildcard label. */
 export const isSanName = (name: string): boolean =>
   isIP(name) !== 0 || /^(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(name)

@@ -35,7 +35,7 @@ interface Reply {
   readonly text: string
 }
 
-/** Of an operation: parameters in its path and query, and its body. */
+/** The parts of a call: parameters in path and query, and the body. */
 interface OperationParts {
   readonly path?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, unknown>>
@@ -119,7 +119,8 @@ export function openApi(options: Options): CliApi {
   }
 
   const typed: object = {
-    ...{ origin, events },
+    origin,
+    events,
     async call(operation: string, parts: OperationParts = {}) {
       const { method, url } = requestOf(operation, parts)
       const { body, headers = {} } = parts
@@ -177,7 +178,7 @@ function bodyOf<T>(reply: Reply): T {
   }
 }
 
-/** What answers is something else, for example a proxy or another program. */
+/** The response does not come from a sluice server, but for example from a proxy. */
 const foreign = ({ status }: Reply, options: ErrorOptions = {}): Fault =>
   new Fault(
     internal,

@@ -1,4 +1,4 @@
-// What a failed change says about the disk: it refuses changes for now, or it is broken and the process must stop.
+// Classifies a failed change: the disk refuses changes for now, or it is broken and the process must stop.
 import { rmSync, statSync, writeFileSync } from 'node:fs'
 import { Fault, reasonOf, storeUnavailable } from '../../kernel/base/errors.ts'
 import type { Disk } from '../../kernel/store/open.ts'
@@ -15,7 +15,7 @@ interface Options {
 export function watchDisk(file: string, { onFailure, onCopied }: Options): Disk {
   const { dev, ino } = statSync(file)
 
-  /** SQLite would go on writing to a file that has been removed. */
+  /** Detects a removed file: SQLite would keep writing to it. */
   function requireWritable(): void {
     const now = statSync(file, { throwIfNoEntry: false })
     if (now?.dev === dev && now.ino === ino) return

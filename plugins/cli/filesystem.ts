@@ -14,7 +14,8 @@ export const refusedKind = (type: string): string | null =>
 
 /** Returns the type of the filesystem at a path without links, from the text of /proc/self/mountinfo. */
 export function typeAt(path: string, mountinfo: string): string {
-  let [longest, found] = ['', '']
+  let longest = ''
+  let found = ''
   for (const [, escaped = '', type = ''] of mountinfo.matchAll(/^\S+ \S+ \S+ \S+ (\S+) .* - (\S+) /gm)) {
     const at = escaped.replaceAll(/\\(\d{3})/g, (_, octal) => String.fromCharCode(Number.parseInt(octal, 8)))
     const covers = at === '/' || path === at || path.startsWith(`${at}/`)

@@ -9,7 +9,7 @@ import type { Plugin } from '../../kernel/plugin.ts'
 import { type Fill, type Filled, ownerOf, type Slot, slotReader } from '../../kernel/slot.ts'
 import type { ConfigFile } from '../../platform/config-file.ts'
 
-/** What a plugin adds to the command line; it is in the plugin's manifest, too. */
+/** A plugin's additions to the command line, which its manifest also lists. */
 export interface CommandModule {
   readonly commands?: readonly Command[]
   readonly fills?: readonly Fill[] // of slots that commands read
@@ -28,7 +28,7 @@ export type Described = Pick<
 
 interface IndexedCommand extends Described {
   readonly by: string
-  /** Plugins whose values it reads, in dependency order; null: some of them are in manifests only. */
+  /** Plugins that provide values for it, in dependency order; null: some provide them only in manifests. */
   readonly reads: readonly string[] | null
   readonly isExtended: boolean // `args` has arguments of other plugins
 }
@@ -127,7 +127,7 @@ export class Installed {
     )
     const command = modules[0]?.commands?.find(command => command.name === name)
     if (!command)
-      throw new TypeError(`the index has the command ${name}, and ${entry.by} has not: make it anew`)
+      throw new TypeError(`the index has the command ${name}, but ${entry.by} does not: run npm run index`)
     const filled = <T>(slot: Slot<T>): readonly Filled<T>[] => {
       if (!command.reads?.includes(slot))
         throw new TypeError(`${name} reads ${slot.id}, which its \`reads\` lacks`)

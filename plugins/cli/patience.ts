@@ -12,7 +12,8 @@ interface Options {
   readonly signal: AbortSignal
 }
 
-const [firstPauseMs, lastPauseMs] = [500, 5_000]
+const firstPauseMs = 500
+const lastPauseMs = 5_000
 const logMs = 60_000
 const passing = [storeUnavailable, storeOutcomeUnknown]
 

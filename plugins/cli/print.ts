@@ -5,7 +5,7 @@ import { cut, fit, type Measured, pad, widthOf } from './width.ts'
 type Row = Readonly<Record<string, unknown>>
 type Cell = Column<never>
 
-/** What of a terminal matters to a table. Elsewhere it is complete, with exact times and without colours. */
+/** The terminal of a table. Without one, a table is complete, with exact times and without colors. */
 export interface Terminal {
   readonly width: number
   readonly now: number // ms since 1970
@@ -89,10 +89,22 @@ const shortened = (cell: string, terminal: Terminal | undefined): string =>
   terminal && isTime(cell) ? ageOf(Date.parse(cell), terminal.now) : cell
 
 const styles: Readonly<Record<string, Style>> = {
-  ...{ active: 'green', connected: 'green', healthy: 'green', ok: 'green' },
-  ...{ pending: 'yellow', draining: 'yellow', unknown: 'yellow', warning: 'yellow', disconnected: 'yellow' },
-  ...{ paused: 'yellow', outside_schedule: 'yellow', expired: 'yellow' },
-  ...{ failed: 'red', revoked: 'red', down: 'red', error: 'red' }
+  active: 'green',
+  connected: 'green',
+  healthy: 'green',
+  ok: 'green',
+  pending: 'yellow',
+  draining: 'yellow',
+  unknown: 'yellow',
+  warning: 'yellow',
+  disconnected: 'yellow',
+  paused: 'yellow',
+  outside_schedule: 'yellow',
+  expired: 'yellow',
+  failed: 'red',
+  revoked: 'red',
+  down: 'red',
+  error: 'red'
 }
 
 function paintedCell(name: string, cell: string, terminal: Terminal | undefined): string {

@@ -146,7 +146,7 @@ const convert = (schema: Schema | undefined, given: unknown): unknown => {
   return (schema?.takesUnits && parseQuantity(given)) || exactValue(schema, given)
 }
 
-/** The keywords of JSON Schema by which arguments are checked. */
+/** The JSON Schema keywords that validate arguments. */
 interface Schema {
   readonly type?: string
   readonly takesUnits?: boolean // '500M'

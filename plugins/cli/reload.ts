@@ -38,10 +38,15 @@ export function openReload({ server, plugins, started, reread, log }: Options): 
   function keysOf(next: ReturnType<typeof validateSettings>): Key[] {
     const keysIn = (properties: object = {}, prefix: string, live: object, next: object): Key[] =>
       Object.entries(properties).map(([at, schema]) => ({
-        ...{ name: prefix + at, schema, live: live as Values, next: next as Values, at }
+        name: prefix + at,
+        schema,
+        live: live as Values,
+        next: next as Values,
+        at
       }))
     const ofPlugins = plugins.flatMap(({ name, keys, config }) => {
-      const [live, after] = [server.depsOf(name).config, next.configOf(name) as object]
+      const live = server.depsOf(name).config
+      const after = next.configOf(name) as object
       const ofSection = keysIn(config?.properties, `plugins.${name}.`, live, after)
       return [...keysIn(keys?.properties, '', live, after), ...ofSection]
     })

@@ -24,7 +24,7 @@ import {
 import { openPrint, type Terminal } from './print.ts'
 import { convertArgs, openProgram } from './program.ts'
 
-/** What a program has of the command line: the commands of `index` that are in `modules`. */
+/** The command line of a program: the commands of `index` that are in `modules`. */
 export interface Source {
   readonly modules: CommandModules
   readonly index: CommandIndex
@@ -43,7 +43,7 @@ export async function runCommandLine(argv: readonly string[], source: Source): P
   const isJson = valueIn(argv, '--output') === 'json'
   try {
     const words = wordsIn(argv)
-    // `agent` commands have a configuration of their own, and `plugin` commands must work while a plugin is broken. For
+    // `agent` commands read a different configuration, and `plugin` commands must work while a plugin is broken. For
     // all others the file defines which plugins are loaded.
     const isWithoutPlugins = /^(agent|plugin)$/.test(words[0] ?? '')
     const configFile = isWithoutPlugins

@@ -1,4 +1,4 @@
-// What a command has that works on the server itself: its configuration, data directory, store and services.
+// The context of a command that runs on the server host: configuration, data directory, store and services.
 
 import { plugins as builtin } from '../../config/plugins.ts'
 import { throwProblems } from '../../kernel/base/config.ts'

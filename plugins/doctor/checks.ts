@@ -1,4 +1,4 @@
-// All checks, in the order in which they are printed.
+// All checks, in the order of their output.
 import { credentials, users } from './checks/access.ts'
 import { agent, journal } from './checks/agent.ts'
 import { api, certificate } from './checks/certificates.ts'

@@ -72,7 +72,7 @@ async function examineAll(
   if (failed > 0) throw new Fault(doctorFailed, `${failed} of ${rows.length} checks failed`)
 }
 
-/** Findings that no check of its own has. */
+/** Findings that belong to no single check. */
 export const common = {
   'config.invalid': {
     status: 'fail',

@@ -1,4 +1,4 @@
-// What checks examine: directory, configuration, store and metrics of a server or an agent.
+// The input of checks: directory, configuration, store and metrics of a server or an agent.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '../../kernel/base/clock.ts'

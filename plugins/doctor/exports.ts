@@ -26,14 +26,14 @@ export interface Sample {
   readonly value: number
 }
 
-/** What a check may find. */
+/** A kind of finding. */
 export interface FindingKind {
   readonly status: 'warn' | 'fail'
   readonly when: string // for the documentation
   readonly remedy: string // what to do, as a line for the operator
 }
 
-/** The result of a check: what is in order, or a finding, of which `remedy` says more than that of its kind. */
+/** The result of a check: a success, or a finding with an optional remedy more specific than that of its kind. */
 export type Finding<Id extends string = string> =
   | { readonly ok: string }
   | { readonly id: Id; readonly message: string; readonly remedy?: string }

@@ -1,4 +1,4 @@
-// What checks ask of the machine.
+// Reads facts about the machine for checks.
 import { execFile } from 'node:child_process'
 import { getServers } from 'node:dns'
 import { readFileSync, realpathSync } from 'node:fs'

@@ -30,7 +30,7 @@ interface Source {
   readonly placeOf: PlaceOf
 }
 
-/** Reads a configuration: its `[plugins]`, and the directory from which their paths are resolved. */
+/** Reads `[plugins]` of a configuration, and the base directory of their paths. */
 export function sourceOf(path: string | undefined): Source {
   if (path === undefined) return { file: null, table: {}, baseDir: process.cwd(), placeOf: () => null }
   const file = readConfigFile(path)

@@ -48,7 +48,7 @@ export function runAgent({ stateDir, signal, force }: Options): Running {
   return { done: run(), failed: failed.promise }
 }
 
-/** Starts it in a process group of its own: Ctrl-C reaches only this process, which then stops the agent. */
+/** Starts the agent in a separate process group: Ctrl-C reaches only this process, which then stops the agent. */
 function start(args: readonly string[], stdin: 'pipe' | 'ignore'): ChildProcess {
   // The port is the server's (SVC_AGENT_METRICS_LISTEN is the agent's), and the agent needs no operator token.
   const { SVC_METRICS_LISTEN: _, SVC_OPERATOR_TOKEN: __, ...env } = process.env

@@ -14,7 +14,8 @@ export interface Package {
   readonly sha256: string
 }
 
-export type Packages = ReturnType<typeof openPackages>
+/** Returns the packages of this version, or why there are none. Hashes a file once, and again after it changed. */
+export type Packages = () => Promise<readonly Package[] | string>
 
 const machines = ['linux-arm64', 'linux-arm64-musl', 'linux-x64', 'linux-x64-musl']
 
@@ -30,8 +31,8 @@ export function openPackages({
 }: {
   readonly dir: string | undefined
   readonly version: string
-}) {
-  const known = new Map<string, Known>() // by name, of which there are four
+}): Packages {
+  const known = new Map<string, Known>() // by name; there are four
 
   async function packageOf(name: string, machine: string, dir: string): Promise<Package> {
     const file = join(dir, name)
@@ -44,8 +45,7 @@ export function openPackages({
     return { machine, name, file, size, sha256: await current.sha256 }
   }
 
-  /** Returns the packages of this version, or why there are none. A file is hashed once, and again when it has changed. */
-  return async function list(): Promise<readonly Package[] | string> {
+  return async function list() {
     if (dir === undefined) return 'packages_dir is not set'
     let names: string[]
     try {

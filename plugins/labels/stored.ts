@@ -22,7 +22,7 @@ export async function load(
   )
 }
 
-/** Stores the labels in place of earlier ones. */
+/** Replaces the stored labels. */
 export async function save(
   kind: Kind,
   recordId: string,

@@ -12,7 +12,7 @@ interface Start {
 }
 const startsOf = new Map<string, readonly Start[]>() // by URL of the file
 
-/** Returns the URL of the module whose code is at a line of a script; of a library in a single file, none that is a file's. */
+/** Returns the URL of the module at a line of a script. Libraries bundled into a single file have no file URL. */
 export function moduleAt(script: string, line: number): string {
   if (!singleFile.test(script)) return script
   const starts = startsOf.get(script) ?? readStarts(script)

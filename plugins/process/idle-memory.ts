@@ -42,7 +42,7 @@ export function giveBackWhenIdle({ log, defer }: Options): void {
   defer(() => clearInterval(check))
 }
 
-/** Finds the first idle span after the start, and after each load that has made the process larger, or at whose end connections have gone. */
+/** Finds the first idle span after the start, and after each load that grew the process or ended with closed connections. */
 export function openJudge(started: Usage) {
   let before = started
   let left: Pick<Usage, 'heldBytes' | 'resources'> = { heldBytes: 0, resources: 0 }

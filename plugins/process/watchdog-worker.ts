@@ -1,5 +1,5 @@
 // The worker thread: when the main thread stalls, it pauses that thread with the inspector, reads its stack, and logs
-// the plugin whose code is running.
+// the plugin that is running.
 import { writeSync } from 'node:fs'
 import inspector, { type Debugger } from 'node:inspector'
 import { workerData } from 'node:worker_threads'

@@ -11,5 +11,5 @@ export interface Level {
   readonly periodEnd: number // Unix seconds
 }
 
-/** Called in the transaction in which a quota reaches a level, once per period and level. */
+/** Called once per period and level, in the transaction that makes a quota reach the level. */
 export const levelSlot = defineSlot<(level: Level, em: EntityManager) => Promise<void>>('quota.level')

@@ -17,7 +17,7 @@ export interface TakenSession extends Session {
 }
 
 export interface Cluster extends Servers {
-  /** SQL of the number of a change, by which peers find the change. */
+  /** SQL for the number of a change; peers find the change by it. */
   readonly changeNumber: string
   /** Resolves when all peers know of this server, and it knows their sessions. From then on it may change the store. */
   joinCluster(): Promise<void>
@@ -56,7 +56,7 @@ export interface LocalSessions {
   replaced(older: Peer, by: Pick<Peer, 'clientId' | 'instanceId' | 'remoteAddr'>): void
   /** Called when objects of the client have changed. */
   wake(clientId: string): void
-  /** Called with the result of an object for which this server waits. */
+  /** Called with the result of an object that this server waits for. */
   recorded(row: ManagedObject, result: ApplyResult): void
 }
 

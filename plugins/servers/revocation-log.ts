@@ -14,7 +14,7 @@ interface RevokingChange {
 }
 
 export interface RevocationLog {
-  /** The name of the fact in which the store has the number of the last change that it has seen. */
+  /** The name of the fact that stores the number of the last change seen. */
   readonly fact: string
   /** Returns the number of the next change, in a store that has seen `seen`. */
   next(seen: number): number

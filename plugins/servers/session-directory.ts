@@ -25,7 +25,7 @@ interface Row extends Session {
   readonly instanceId: string
   readonly remoteAddr: string
   readonly connectedAt: number
-  readonly ending: string | null // the reason for which a peer ends it
+  readonly ending: string | null // a peer's reason to end it
   readonly agentVersion: string | null
   readonly capabilities: string | null
 }

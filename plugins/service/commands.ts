@@ -54,7 +54,9 @@ const uninstall = defineCommand({
     await confirm(`Stop sluice-${role} and remove ${file}?`, { losses: async () => losses[role] })
     const { isStopped } = removeUnit(file)
     print.done(`removed ${file}${isStopped ? ', and stopped the service' : ''}`, {
-      ...{ unit: file, stopped: isStopped, kept: dataOf(role) }
+      unit: file,
+      stopped: isStopped,
+      kept: dataOf(role)
     })
     print.line(`Kept: ${dataOf(role).join(', ')}`)
   }

@@ -1,4 +1,4 @@
-// What must be so before a unit is written; else systemd would start the service again and again, in vain.
+// Checks before a unit is written: systemd would otherwise restart a failing service forever.
 import { spawnSync } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { dirname } from 'node:path'

@@ -151,8 +151,8 @@ const refused = `
 `
 
 /**
- * Whose ids the path has. Of several ids only the last is `missing` or `malformed`. `crossed`: the caller's own, then
- * another's. `lost`: an unknown one, then the caller's own.
+ * The owner of the ids in the path. With several ids only the last is `missing` or `malformed`. `crossed`: the caller's
+ * own id, then another's. `lost`: an unknown id, then the caller's own.
  */
 export type Kind = 'own' | 'foreign' | 'crossed' | 'lost' | 'missing' | 'malformed'
 

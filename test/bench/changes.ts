@@ -39,7 +39,7 @@ const stores = (['sqlite', 'postgres'] as const).filter(
   store => values.only === undefined || values.only === store
 )
 
-/** Of one round. */
+/** Figures of one round. */
 interface Figures {
   readonly perSecond: number
   readonly p50: number // ms
@@ -148,7 +148,7 @@ function rowsOf(count: number, found: ReadonlyMap<Store, readonly Figures[]>): s
 const shown = (value: number): string =>
   value > 0 && Number.isFinite(value) ? String(Number(value.toPrecision(3))) : ''
 
-/** What makes a change durable, as a connection of the server has it. */
+/** The durability settings of a server connection. */
 async function promisesOf({ cluster }: Bench): Promise<string> {
   const client = new pg.Client(cluster.at(database).url)
   await client.connect()

@@ -1,4 +1,4 @@
-// What an agent with a valid token can do to others by what it reports: nothing.
+// An agent with a valid token cannot harm others by its reports.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'

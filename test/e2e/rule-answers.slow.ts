@@ -1,4 +1,4 @@
-// What holds from the answer to a change on, measured with real callers: a pause lets nobody in, a moved port refuses
+// Guarantees from the response to a change on, measured with real callers: a pause lets nobody in, a moved port refuses
 // nobody, and a rule that waited for its edge is there when the edge is. Figures are printed.
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'

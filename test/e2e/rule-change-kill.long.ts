@@ -67,7 +67,7 @@ t.test('a server that is killed during a change leaves the rule whole, on both s
     await cluster.restart()
     await cluster.server.until('client.connected')
 
-    // What another rule waits for is answered after what the agent is to have of this one.
+    // The agent answers for another rule only after it has handled this one.
     const probe = await cluster.call<Rule>('POST', '/v1/rules', {
       client: 'edge',
       listen_port: await freePort(),

@@ -76,7 +76,7 @@ t.test('two authenticators keep their order and their methods, and the callers o
     const reply = await send(headers)
     return reply.ok ? ((await reply.json()) as { readonly user_id: string }).user_id : String(reply.status)
   }
-  /** What each caller is taken for, and who comes first where both could answer; the live stream goes on. */
+  /** Checks the identity of each caller, the precedence of two authenticators, and that the live stream continues. */
   const callers = async () => {
     const answers = { ann: await who(ann), bob: await who(bob), both: await who({ ...ann, ...bob }) }
     await live.goesOn()

@@ -28,7 +28,7 @@ export interface Signals {
   query<Row extends object>(sql: string, params?: readonly unknown[]): Promise<readonly Row[]>
 }
 
-/** Options by which `openStore` opens a place. */
+/** Options of `openStore` for one location. */
 export type DatabaseOptions = Options<AbstractSqlDriver<AbstractSqlConnection & StoreConnection>>
 
 /** The connection of a database, for `openStore`. */

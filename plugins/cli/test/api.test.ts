@@ -1,4 +1,4 @@
-// What a command says of a server that is not ours, or is not there.
+// Messages of commands when the server is missing or is another program.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,4 +1,4 @@
-// What a command loads before it does its work: that is nearly all of its time.
+// The modules that a command loads before it starts to work, which take most of its time.
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'

@@ -1,4 +1,4 @@
-// What stands between a command and a server, with real servers: TLS, names, ports.
+// Failures between a command and a server, with real servers: TLS, names, ports.
 
 import { once } from 'node:events'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// Who can sign in.
+// Checks whether somebody can sign in.
 import { storeOf } from '../context.ts'
 import { defineCheck, type Finding } from '../exports.ts'
 import { listOf, plural } from '../words.ts'

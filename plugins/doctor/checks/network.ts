@@ -10,7 +10,7 @@ type Id =
   | 'network.conntrack_small'
   | 'network.backlog'
 
-/** What the engine asks for. */
+/** The buffer size that the engine requests. */
 const udpBuffer = 4 * 2 ** 20
 
 export const network = defineCheck<Id>({

@@ -82,7 +82,7 @@ async function examineDatabase(place: PostgresPlace): Promise<Finding<Id>[]> {
   }
 }
 
-/** What the next power failure or failover may cost. Our own sessions have synchronous_commit on, whatever its default. */
+/** Warns about settings that can lose data on a power failure or failover. Our sessions always set synchronous_commit. */
 function lossesIn({ off, standbys, synchronous }: Awaited<ReturnType<typeof stateOf>>): Finding<Id>[] {
   const found: Finding<Id>[] = []
   if (off !== null) found.push({ id: 'store.unsynced', message: `${off} of PostgreSQL: off` })

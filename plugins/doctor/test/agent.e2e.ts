@@ -1,4 +1,4 @@
-// What keeps an agent from its server and its rules.
+// Checks of an agent that cannot reach its server or open its rules.
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'

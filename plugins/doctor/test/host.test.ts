@@ -1,4 +1,4 @@
-// What the system is short of: figures of hosts that are not this one.
+// Checks of host limits, with figures of other hosts.
 import { join } from 'node:path'
 import t from 'tap'
 import { privateDir } from '../../../test/support/private-dir.ts'

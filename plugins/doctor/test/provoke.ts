@@ -73,7 +73,7 @@ export const reads = (files: Readonly<Record<string, string>>): Pick<Host, 'read
 
 export const metric = (name: string, value: number, labels = {}): Sample => ({ name, value, labels })
 
-/** The bundle of an agent whose server is not there. */
+/** Returns the bundle of an agent with an unreachable server. */
 export const bundleOf = (more: object = {}): string =>
   JSON.stringify({
     ...{ version: 1, client_id: '01', client_name: 'edge', token: 't', server_endpoint: '127.0.0.1:1' },

@@ -1,4 +1,4 @@
-// What is wrong with a server and its store.
+// Checks of a faulty server and store.
 import { once } from 'node:events'
 import { chmodSync, chownSync, readFileSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'

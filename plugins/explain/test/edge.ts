@@ -1,4 +1,4 @@
-// A real server and agent to which faults are made, and what explains each.
+// A real server and agent with injected faults.
 import type { Test } from 'tap'
 import { freePort } from '../../../test/support/ports.ts'
 import type { RunningAgent, TestCluster } from '../../../test/support/test-cluster.ts'

@@ -87,7 +87,7 @@ const listener = `
     process.stdout.write(String(this.address().port))
   })`
 
-/** Returns a port whose listener takes no more connections: the system drops the packets that begin one. */
+/** Returns a port with a full listen queue: the kernel drops new SYN packets. */
 export async function openSilentPort(t: Folder): Promise<number> {
   const child = spawnChild(process.execPath, ['-e', listener], { stdio: ['ignore', 'pipe', 'inherit'] })
   t.teardown(() => void child.kill('SIGKILL'))

@@ -89,7 +89,7 @@ function innerOf(schema: Schema): Schema {
   return schema.anyOf?.map(innerOf).find(one => one.properties) ?? schema
 }
 
-/** What the values of any other keys are: TypeBox has patterns, OpenAPI `additionalProperties`. */
+/** Returns the schema of values of other keys: TypeBox has patterns, OpenAPI `additionalProperties`. */
 const mapValuesOf = ({ patternProperties = {}, additionalProperties: others }: Schema): Schema[] => [
   ...Object.values(patternProperties),
   ...(typeof others === 'object' ? [others] : [])

@@ -78,7 +78,7 @@ function chapter(plugin: Plugin, preview: Preview, loaded: Loaded): Chapter {
   }
 }
 
-/** Of a plugin without a server half. */
+/** Shown for a plugin without a server half. */
 function chapterOfAgent(agent: AgentPlugin, loaded: Loaded): Chapter {
   const described = describe(loaded, agent.name)
   return { title: agent.name, text: aboutOf(described), parts: [agentChapter(described, agent)] }

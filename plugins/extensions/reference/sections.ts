@@ -6,7 +6,7 @@ import { fieldOf, fieldsOf, type Schema } from './fields.ts'
 import { type Chapter, code, codes, fieldsTable, table } from './markdown.ts'
 import type { Preview } from './preview.ts'
 
-/** `of`: whose configuration, where it is not the server's. */
+/** `of`: the owner of the configuration, if it is not the server. */
 export const sectionText = (
   { name, from }: Described,
   { config }: Pick<Plugin, 'config'> | { readonly config?: TObject },

@@ -1,4 +1,4 @@
-// What `sluice plugin check` sees of a plugin: all that a server would see, at its start or at a request.
+// `sluice plugin check` finds every fault that a server would find, at its start or at a request.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -171,7 +171,7 @@ const table = `class First extends s.Migration { up() { this.addSql('create tabl
 const of = { kind: 'acme', id: 'one' }
 let isSecond = false`
 const store = "store: { entities: [], migrations: [{ name: '0001-first', class: First }] }"
-/** A route whose change has this body. */
+/** Returns a route with this body of its change. */
 const changing = (
   url: string,
   body: string

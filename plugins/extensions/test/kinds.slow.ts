@@ -1,4 +1,4 @@
-// What `sluice plugin new --kind` makes: each kind is checked, and runs its own tests.
+// Checks each kind of `sluice plugin new --kind`, and runs its tests.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import t from 'tap'

@@ -61,7 +61,7 @@ t.test('changed files do not run until they are trusted again', async t => {
   const { dir, file, load } = trustFixture(t)
   await load()
   writeFileSync(file, pluginSource('two'))
-  const refused = { message: /acme 1.2.3 that were trusted.*sluice plugin trust \.\/acme/s }
+  const refused = { message: /acme 1.2.3 was trusted.*sluice plugin trust \.\/acme/s }
   await t.rejects(load(), refused)
   writeFileSync(join(dir, 'acme/more.js'), '')
   await t.rejects(load(), refused)

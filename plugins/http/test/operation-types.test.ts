@@ -1,4 +1,4 @@
-// The types by which commands call the API are those of the document.
+// The API types of commands match the OpenAPI document.
 import t from 'tap'
 import { openapiDocument } from '../../../config/build/openapi.ts'
 import { type OpenapiDocument, operationTypes } from '../../../config/build/operation-types.ts'

@@ -10,7 +10,7 @@ const name = (machine: string): string => `sluice-${ownVersion()}-${machine}.tar
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex')
 const anonymous = { authorization: '' }
 
-// Not of a single test: its server makes that folder anew.
+// Shared by all tests: a server recreates that folder.
 const folders = t.testdir({
   empty: { 'sluice-0.0.1-linux-x64.tar.gz': 'of another version' },
   full: { [name('linux-x64')]: 'one', [name('linux-arm64-musl')]: 'two', 'other.tar.gz': 'no' }

@@ -50,7 +50,7 @@ t.test(
   }
 )
 
-/** Runs in a process of its own: pages of program files, in KiB, before and after, and what works then. */
+/** Runs in a separate process: returns pages of program files in KiB before and after, and checks that the process works. */
 const program = `
 import { readFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
@@ -67,7 +67,7 @@ console.log(JSON.stringify({ before, after, sum, parsed: JSON.parse('[1]') }))
 `
 
 t.test(
-  'pages of program files are given back, and the process goes on',
+  'pages of program files return to the system, and the process keeps working',
   { skip: !loadModule().ok && 'there is no native addon here' },
   async t => {
     const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {

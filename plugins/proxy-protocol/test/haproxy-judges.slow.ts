@@ -20,7 +20,7 @@ import { freePort } from '../../../test/support/ports.ts'
 import { missing } from './proxies.ts'
 
 const generated = Number(process.env['PROXY_HEADERS'] ?? 10_000)
-const bytewise = Math.ceil(generated / 100) // to the engines, where each byte is a segment of its own
+const bytewise = Math.ceil(generated / 100) // for engines, with one segment per byte
 const batchSize = 20_000
 
 interface Judged {
@@ -78,7 +78,7 @@ const askBytewise = (port: number, header: Buffer): Promise<string> =>
     socket.end()
   })
 
-/** What the line of version 1 says that comes back, and how many bytes follow; 'refused' without a line. */
+/** Returns the content of the version 1 line that comes back, and the number of bytes after it; 'refused' without a line. */
 async function ask(port: number, send: (socket: Socket) => Promise<void>): Promise<string> {
   const socket = connect({ port, host: '127.0.0.1' }).setEncoding('latin1')
   let received = ''
@@ -103,7 +103,7 @@ async function ask(port: number, send: (socket: Socket) => Promise<void>): Promi
   return `${caller} ${canonicalAddress(destination)} ${destinationPort}, and ${rest}`
 }
 
-/** What `ask` returns by the judgement of a parser. */
+/** Returns the result of `ask` that a parser's verdict implies. */
 function expectedAnswer(line: string, header: Buffer): string {
   const [kind, size, ...addresses] = line.split(' ')
   const rest = `${header.length - Number(size)} bytes`
@@ -140,7 +140,7 @@ function isKnown({ bytes, expected, found }: Judged): boolean {
 /** By proxy-protocol.txt an unspecified family stands for the sender's own address; HAProxy refuses it. */
 const isUnspecified = (header: Buffer): boolean => header[12] === 0x21 && (header[13] ?? 0) >> 4 === 0
 
-/** What HAProxy takes: longer headers, words behind the ports, numbers that are none, and ends of two families. */
+/** Headers that only HAProxy accepts: longer ones, words after the ports, invalid numbers, and mixed address families. */
 function isTakenByHaproxyAlone(header: Buffer): boolean {
   const [line = ''] = header.toString('latin1').split('\r\n', 1)
   if (!line.startsWith('PROXY')) return 16 + header.readUInt16BE(14) > maxProxyHeaderBytes || isMixed(header)
@@ -199,7 +199,7 @@ for (const [name, openEngine] of Object.entries({
   portable: openPortableEngine,
   ...(native.ok && { native: native.openEngine })
 }))
-  t.test(`an engine judges as the parser does, whose header comes byte by byte (${name})`, async t => {
+  t.test(`an engine agrees with the parser on a header that arrives byte by byte (${name})`, async t => {
     const { engine } = engineFixture(t, openEngine)
     const rule = await ruleTo([await openTarget(t, echo)], { firstRead: proxied, preamble: proxyV1 })
     await engine.open(rule)

@@ -33,7 +33,7 @@ const haproxyForms = {
 } as const
 
 export interface Ports {
-  /** Of receivers, by program; `tls` ones serve TLS behind the header. */
+  /** Ports of receivers by program; `tls` receivers serve TLS after the header. */
   readonly nginx: { readonly plain: readonly number[]; readonly tls: number }
   readonly haproxy: { readonly plain: readonly number[]; readonly tls: number }
   readonly senders: readonly Sender[]

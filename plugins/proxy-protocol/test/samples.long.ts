@@ -20,7 +20,7 @@ const samples = new Map(
   ])
 )
 
-/** The ports of 127.0.0.1 in place of addresses that samples show. */
+/** Ports of 127.0.0.1 that replace the addresses in samples. */
 type Places = Readonly<Record<string, number>>
 
 /** Starts the program of a sample, and waits for the port of `listen`. Returns how to read what it logs. */

@@ -1,4 +1,4 @@
-// What `proxy_out` costs: two rules of one agent, with and without it, measured in turn: the median of the ratios, and an
+// The cost of `proxy_out`: two rules of one agent, with and without it, measured in turn: the median of the ratios, and an
 // interval that has the true one with at least 95 %, whatever else the machine does.
 //   node test/bench/engine/proxy-protocol.ts [--rounds 9] [--secs 1] [--connections 0]
 // `--connections` also opens so many through the rule with `proxy_out`, and as many through one whose target is a rule with

@@ -5,7 +5,7 @@ export type Metrics = Readonly<Record<string, number>>
 /** Results by mode, forwarder and round; undefined where the forwarder failed. */
 export type Runs = Readonly<Record<string, Partial<Record<Forwarder, readonly (Metrics | undefined)[]>>>>
 
-/** What one round counted, by mode and forwarder. */
+/** Counts of one round, by mode and forwarder. */
 export type Counted = Readonly<Record<string, Partial<Record<Forwarder, Metrics>>>>
 
 interface Summary {
@@ -98,7 +98,7 @@ export function gateTable(runs: Runs): string {
 const limitOf = ({ atMost, atLeast }: Gate): string =>
   atMost === undefined ? `>= ${atLeast}` : `<= ${atMost}`
 
-/** What the bare relays reach of each gate that they are measured by: no engine on the same calls is below them. */
+/** Figures of the bare relays for each gate: no engine with the same system calls can be below them. */
 export function floorTable(runs: Runs): string {
   const rows = gates.flatMap(gate => {
     const cells = ['native' as const, ...floors].map(forwarder => {

@@ -1,4 +1,4 @@
-// What a call and a connection cost at least. Run as a process, it serves a Fastify route that does one prepared read, and
+// The minimum cost of a call and a connection. Run as a process, it serves a Fastify route that does one prepared read, and
 // TLS without anything above it, and asks each of its connections once.
 import { once } from 'node:events'
 import { connect as connectRaw } from 'node:net'

@@ -3,7 +3,7 @@ import type { Note } from './figures.ts'
 import type { Helper } from './processes.ts'
 import type { Seeded } from './seed.ts'
 
-/** What the rows of the page have to work with, at one size. */
+/** The input of the page's rows, at one size. */
 export interface Bench {
   readonly server: SeededServer
   readonly seeded: Seeded

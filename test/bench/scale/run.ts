@@ -1,4 +1,4 @@
-// What a server costs at 1, 10 and 100 times a size, with the exponent of the growth. Writes test/bench/SCALE.md.
+// Measures the cost of a server at 1, 10 and 100 times a size, with the growth exponent. Writes test/bench/SCALE.md.
 //   npm run scale [-- --largest 100] [--only returns,reports] [--page FILE] [--clients 18000]
 // `--clients` are those of the largest size, in place of 10,000.
 // Callers and agents are processes of their own: the figures are those of the server alone.

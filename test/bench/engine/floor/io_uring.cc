@@ -16,7 +16,7 @@ constexpr unsigned kBufferBytes = 4096;
 
 enum class Op : uint8_t { accept, socket, connect, receive, send, shutdown, close };
 
-/** What a request is known by when it has ended. */
+/** Identifies a request at its completion. */
 struct Tag {
   Op op;
   uint8_t side;

@@ -1,4 +1,4 @@
-// What a process tree does in user space and asks of the kernel, counted by perf events where the system allows it.
+// Counts instructions and system calls of a process tree by perf events, if the system allows it.
 #pragma once
 #include <cstdint>
 #include <optional>
