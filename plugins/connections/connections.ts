@@ -38,7 +38,6 @@ export interface Connections extends ConnectionCloser {
 }
 
 export function openConnections(services: Services): Connections {
-  const { control } = services
   const query = openClientQuery(services)
 
   async function resolveFilter(
@@ -69,7 +68,7 @@ export function openConnections(services: Services): Connections {
     em: EntityManager
   ): Promise<readonly Scope[]> {
     const { clients, selectionOn } = await resolveFilter(filter, principal, em)
-    return control.peers
+    return services.control.peers
       .all()
       .filter(peer => (clients?.has(peer.clientId) ?? true) && peer.can(capability))
       .map(peer => ({ peer, selection: selectionOn(peer.clientId) }))

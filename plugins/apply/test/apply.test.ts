@@ -285,7 +285,7 @@ t.test('an invalid file is rejected with the reason', async t => {
     [{ owner_limits: [{ client: 'paris', owner: 'ann' }] }, /^owner_limits\[0\]: \/rate_limit is required$/],
     [
       { grants: [{ user_id: 'ann', listen_port_start: 1, listen_port_end: 2, protocols: ['tcp'] }] },
-      /^grants\[0\]: a grant of the file needs user_id, client, listen ports and protocols$/
+      /^grants\[0\]: each grant in the file needs user_id, client, listen ports and protocols$/
     ],
     [{ rules: [web, web] }, /twice/],
     [{ quotas: [{ user_id: 'ann', client: 'paris' }] }, /^quotas\[0\]: \/monthly_bytes is required$/]

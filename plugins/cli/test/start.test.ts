@@ -13,12 +13,17 @@ import { sluice } from '../../../test/support/process.ts'
 const preload = `--import=${import.meta.resolve('../../../test/support/list-modules.ts')}`
 const unreachable = { SVC_SERVER: 'http://127.0.0.1:9', SVC_TOKEN: 'x' }
 
-/** Returns the modules that were loaded, and the packages that they belong to. */
+/** Returns the loaded modules and their packages. A bundle of libraries names the file of each part in a comment. */
 function readLoaded(file: string) {
   const loaded = (JSON.parse(readFileSync(file, 'utf8')) as string[]).filter(
     url => !/list-modules|^node:/.test(url)
   )
-  const packages = loaded.flatMap(url => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? [])
+  const packages = loaded.flatMap(url => {
+    const files = url.includes('/sluice-libraries/') ? readFileSync(new URL(url), 'utf8') : url
+    return [...files.matchAll(/(?:^\/\/ |\/)node_modules\/((?:@[^/]+\/)?[^/.][^/]*)\//gm)].flatMap(
+      ([, name]) => name ?? []
+    )
+  })
   return { loaded, packages: [...new Set(packages)].sort() }
 }
 

@@ -76,7 +76,7 @@ t.test('changes of hidden files are noticed', async t => {
   writeFileSync(join(dir, 'acme/.lib/.more.js'), '')
   await load()
   writeFileSync(join(dir, 'acme/.lib/.more.js'), ' ')
-  await t.rejects(load(), { message: /acme 1.2.3 that were trusted/ })
+  await t.rejects(load(), { message: /acme 1.2.3 was trusted/ })
 })
 
 t.test('a symbolic link in a plugin is refused', async t => {
