@@ -5,7 +5,6 @@ import type { Metric } from '../kernel/base/metric.ts'
 import type { Release } from '../kernel/base/releases.ts'
 import type { Capability, Codec, Handler, Message, Request } from '../kernel/wire/message.ts'
 import type { MessageChannel } from '../kernel/wire/rpc.ts'
-import { type DeclaredField, fieldMessage, type Sent } from '../platform/rule-field.ts'
 import type { AddressChange, EngineEvent, Sample } from './engine/engine.ts'
 import type { ConnectionQuery, ConnectionSelection, OpenConnection } from './engine/open-connection.ts'
 import type { Journal } from './journal/journal.ts'
@@ -24,6 +23,7 @@ import type {
   TargetEvent
 } from './rules/contract.ts'
 import type { AgentQueue } from './state/queues.ts'
+import { type DeclaredField, fieldMessage, type Sent } from './wire/rule-field.ts'
 
 export type { Metric } from '../kernel/base/metric.ts'
 export {

@@ -2,7 +2,6 @@
 export { type Static, Type } from 'typebox'
 export type { Metric } from '../kernel/base/metric.ts'
 export { type Capability, defineMessage, defineRequest, Refused, respond } from '../kernel/wire/message.ts'
-export type { DeclaredField } from '../platform/rule-field.ts'
 export type { Balance } from './engine/balance.ts'
 export type { DialFrom } from './engine/dial-from.ts'
 export type { ConnectionEnd, EndedConnection } from './engine/ended-connection.ts'
@@ -40,3 +39,4 @@ export {
   type TargetShare,
   type TargetStanding
 } from './plugin.ts'
+export type { DeclaredField } from './wire/rule-field.ts'

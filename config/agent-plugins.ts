@@ -1,6 +1,6 @@
 // The agent halves of the built-in plugins.
 import type { AgentPlugin } from '../agent/plugin.ts'
-import type { Builtin } from '../platform/plugins/load-plugins.ts'
+import type { Builtin } from '../kernel/platform/plugins/load-plugins.ts'
 
 export const agentPlugins: Builtin<AgentPlugin> = {
   process: () => import('../plugins/process/agent.ts'), // first, so that it also watches the start of the others

@@ -1,4 +1,4 @@
-import type { BuiltinPlugins } from '../platform/plugins/builtin-plugins.ts'
+import type { BuiltinPlugins } from '../kernel/platform/plugins/builtin-plugins.ts'
 import { agentPlugins } from './agent-plugins.ts'
 import { plugins } from './plugins.ts'
 

@@ -1,7 +1,7 @@
 // The built-in plugins. A configuration may disable each (`[plugins.<name>] enabled = false`) and add others.
 
+import type { Builtin } from '../kernel/platform/plugins/load-plugins.ts'
 import type { Plugin } from '../kernel/plugin.ts'
-import type { Builtin } from '../platform/plugins/load-plugins.ts'
 
 export const plugins: Builtin<Plugin> = {
   'advertised-endpoint': () => import('../plugins/advertised-endpoint/plugin.ts'),

@@ -177,7 +177,7 @@ function callers(): Caller[] {
 }
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const own = ['kernel', 'kit', 'plugins', 'agent', 'platform', 'config'].map(folder => root + folder + sep)
+const own = ['kernel', 'kit', 'plugins', 'agent', 'config'].map(folder => root + folder + sep)
 const isOwn = ({ file }: Caller): boolean =>
   file.includes(`${sep}node_modules${sep}`) || own.some(folder => file.startsWith(folder))
 /** `change` for a route's call, and `act`: their bodies call hooks of other plugins. */

@@ -6,6 +6,7 @@ export { Migration } from '@mikro-orm/migrations'
 export type { EntityManager } from '@mikro-orm/sql'
 export { asFunction } from 'awilix'
 export { type Static, type TSchema, Type } from 'typebox'
+export { type DeclaredField, fieldMessage } from '../agent/wire/rule-field.ts'
 export { type Clock, timestamp } from '../kernel/base/clock.ts'
 export { defineCode, type ErrorCode, Fault } from '../kernel/base/errors.ts'
 export { newId } from '../kernel/base/id.ts'
@@ -34,7 +35,6 @@ export {
   Refused,
   respond
 } from '../kernel/wire/message.ts'
-export { type DeclaredField, fieldMessage } from '../platform/rule-field.ts'
 export type { Setup, SignedIn, SignIn, SignInCall } from './auth/exports.ts'
 export * as clients from './clients/exports.ts'
 export {

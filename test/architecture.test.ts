@@ -5,8 +5,8 @@ import t from 'tap'
 import { words as dialect, dialectIn } from './support/sql-dialect.ts'
 
 const root = join(import.meta.dirname, '..')
-const files = globSync('{kernel,plugins,agent,platform,config,kit}/**/*.ts', { cwd: root }).filter(
-  file => !/[/](test|node_modules)[/]/.test(file)
+const files = globSync('{kernel,plugins,agent,config,kit}/**/*.ts', { cwd: root }).filter(
+  file => !/[/](test|node_modules)[/]|[/]operator-api\.ts$/.test(file)
 )
 const textOf = (file: string): string => readFileSync(join(root, file), 'utf8')
 
@@ -34,20 +34,21 @@ t.test('the kernel imports neither plugins nor the agent, except in its entry po
     ({ from, to }) =>
       from.startsWith('kernel/') &&
       from !== 'kernel/bin.ts' &&
-      /^(plugins|agent|platform|config|native)\//.test(to)
+      !from.startsWith('kernel/platform/') &&
+      /^(plugins|agent|config|native|kernel\/platform)\//.test(to)
   )
 
   t.same(found, [])
 })
 
 t.test(
-  'platform imports only itself, the base and the wire of the kernel, and the contracts of plugins',
+  'kernel/platform imports only itself, the base and the wire of the kernel, and the contracts of plugins',
   async t => {
     const found = importsThat(
       ({ from, to }) =>
-        from.startsWith('platform/') &&
+        from.startsWith('kernel/platform/') &&
         /^(kernel|plugins|agent|config|native|kit)\//.test(to) &&
-        !/^(kernel\/(base|wire)\/|(kernel|agent)\/plugin\.ts)/.test(to)
+        !/^(kernel\/(base|platform|wire)\/|(kernel|agent)\/plugin\.ts)/.test(to)
     )
 
     t.same(found, [])
@@ -101,14 +102,14 @@ const functionStart = /^( *)(?!.*\b(?:if|for|while|switch|catch) \().*(?:=>|\)(?
 
 t.test("an agent half reaches only files of its plugin, the agent's contract, and shared code", async t => {
   const shared =
-    /^(agent\/(plugin\.ts|wire\/.*)|kernel\/((wire|base)\/.*|slot\.ts)|platform\/(?!api\/).*|plugins\/http\/listener-exports\.ts)$/
+    /^(agent\/(plugin\.ts|wire\/.*)|kernel\/((wire|base)\/.*|platform\/(?!api\/).*|slot\.ts)|plugins\/http\/listener-exports\.ts)$/
   const isHalf = (file: string): boolean => /^plugins\/[^/]+\/agent(\.ts$|\/)/.test(file)
   const reached = new Set(files.filter(isHalf))
   const found: string[] = []
   for (const file of reached)
     for (const { from, to, isType } of imports.filter(({ from }) => from === file))
       if (to.startsWith(from.split('/').slice(0, 2).join('/'))) reached.add(to)
-      else if (/^(kernel|agent|plugins|platform)\//.test(to) && !shared.test(to) && (isHalf(file) || !isType))
+      else if (/^(kernel|agent|plugins)\//.test(to) && !shared.test(to) && (isHalf(file) || !isType))
         found.push(`${from} -> ${to}`)
 
   t.same(found, [])
@@ -117,10 +118,10 @@ t.test("an agent half reaches only files of its plugin, the agent's contract, an
 
 t.test('the agent imports nothing of the server', async t => {
   const allowed =
-    /^(agent\/|kernel\/(wire|base)\/|kernel\/cli\/(args|command)\.ts|config\/agent-plugins\.ts|platform\/(?!api\/)|native\/index\.ts)/
+    /^(agent\/|kernel\/(wire|base)\/|kernel\/cli\/(args|command)\.ts|config\/agent-plugins\.ts|kernel\/platform\/(?!api\/)|native\/index\.ts)/
   const found = importsThat(
     ({ from, to }) =>
-      from.startsWith('agent/') && /^(kernel|plugins|platform|config|native)\//.test(to) && !allowed.test(to)
+      from.startsWith('agent/') && /^(kernel|plugins|config|native)\//.test(to) && !allowed.test(to)
   )
 
   t.same(found, [])
@@ -159,21 +160,29 @@ const translated: readonly string[] = [
   'plugins/traffic/migrations/0001-traffic.ts: without rowid: write the primary key'
 ]
 
-t.test('the kernel has at most 2,950 lines, and what is of databases limits of its own', async t => {
-  const limits = { 'kernel/store/sql/': 800, 'kernel/store/sqlite/': 530, 'kernel/store/postgres/': 1400 }
-  const isOf = (folder: string) => (file: string) => file.startsWith(folder)
-  const linesOf = (chosen: readonly string[]) =>
-    chosen.reduce((sum, file) => sum + textOf(file).split('\n').length - 1, 0)
-  const kernel = files.filter(file => file.startsWith('kernel/'))
+t.test(
+  'the kernel has at most 2,950 lines; the folders of databases and processes have their own limits',
+  async t => {
+    const limits = {
+      'kernel/platform/': 850,
+      'kernel/store/sql/': 800,
+      'kernel/store/sqlite/': 530,
+      'kernel/store/postgres/': 1400
+    }
+    const isOf = (folder: string) => (file: string) => file.startsWith(folder)
+    const linesOf = (chosen: readonly string[]) =>
+      chosen.reduce((sum, file) => sum + textOf(file).split('\n').length - 1, 0)
+    const kernel = files.filter(file => file.startsWith('kernel/'))
 
-  const own = linesOf(kernel.filter(file => !Object.keys(limits).some(folder => file.startsWith(folder))))
+    const own = linesOf(kernel.filter(file => !Object.keys(limits).some(folder => file.startsWith(folder))))
 
-  t.ok(own <= 2950, `${own} lines`)
-  for (const [folder, limit] of Object.entries(limits)) {
-    const lines = linesOf(kernel.filter(isOf(folder)))
-    t.ok(lines <= limit, `${folder} has ${lines} lines`)
+    t.ok(own <= 2950, `${own} lines`)
+    for (const [folder, limit] of Object.entries(limits)) {
+      const lines = linesOf(kernel.filter(isOf(folder)))
+      t.ok(lines <= limit, `${folder} has ${lines} lines`)
+    }
   }
-})
+)
 
 t.test('the kernel names no feature', async t => {
   const features = /\b(rules?|quotas?|sni|splice|audits?)\b/i

@@ -112,7 +112,7 @@ held('an OpenAPI document with servers, names and examples', async t => {
   t.match(JSON.stringify(document), '"example')
 })
 held('typed calls of the API, generated', t =>
-  t.match(read('platform/api/operator-api.ts'), 'interface Operations')
+  t.match(read('kernel/platform/api/operator-api.ts'), 'interface Operations')
 )
 absent('a provider for Terraform', 'it needs an account of a registry; apply and diff are declarative')
 held('the state in a file comes back as it was', async t => {

@@ -8,8 +8,8 @@ import { plugins } from '../config/plugins.ts'
 import { newId } from '../kernel/base/id.ts'
 import { Client } from '../kernel/identity/entities.ts'
 import { hashOf } from '../kernel/identity/secret.ts'
+import type { Builtin } from '../kernel/platform/plugins/load-plugins.ts'
 import { testServer } from '../kit/test-server.ts'
-import type { Builtin } from '../platform/plugins/load-plugins.ts'
 import { startTestAgent } from './agent/test-agent.ts'
 import { spawnChild } from './support/child-process.ts'
 
@@ -33,7 +33,7 @@ const goWith: Readonly<Record<string, readonly string[]>> = { auth: ['console'] 
 const optional = Object.keys(plugins).filter(name => !Object.hasOwn(required, name))
 
 const root = join(import.meta.dirname, '..')
-const folders = ['kernel', 'plugins', 'agent', 'platform', 'config', 'kit', 'native']
+const folders = ['kernel', 'plugins', 'agent', 'config', 'kit', 'native']
 const lists = ['config/plugins.ts', 'config/commands.ts', 'config/agent-plugins.ts', 'plugins/public.ts']
 /** An `export { ... } from` of one or more lines. */
 const exportList = /^export (?:type )?\{[^}]*\} from '[^']+'\n/gm

@@ -6,7 +6,7 @@ import { type Static, type TObject, Type } from 'typebox'
 import { Check } from 'typebox/value'
 import { requirePrivateFile } from '../../kernel/base/directory.ts'
 import { Fault, startupInvalid } from '../../kernel/base/errors.ts'
-import { syncDir } from '../../platform/sync-file.ts'
+import { syncDir } from '../../kernel/platform/sync-file.ts'
 
 const Fingerprint = Type.String({ pattern: '^[0-9a-f]{64}$' })
 

@@ -10,12 +10,12 @@ import {
   wrongUsage
 } from '../../kernel/base/errors.ts'
 import type { Log } from '../../kernel/base/log.ts'
+import { connectFailure } from '../../kernel/platform/connect-failure.ts'
 import { openCodec } from '../../kernel/wire/codec.ts'
 import { controlMessages, Hello } from '../../kernel/wire/control.ts'
 import { wireMessages } from '../../kernel/wire/envelope.ts'
 import { Refused, type Request } from '../../kernel/wire/message.ts'
 import { Stream } from '../../kernel/wire/stream.ts'
-import { connectFailure } from '../../platform/connect-failure.ts'
 import { messages, Redeem, Redeemed, redeemCodes } from '../wire/enrollment.ts'
 import {
   type Bundle,

@@ -4,8 +4,8 @@ import { runAs, withTimeout } from '../../kernel/base/attribution.ts'
 import { Fault } from '../../kernel/base/errors.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import { pluginRelease, startPlugin } from '../../kernel/base/plugin-lifecycle.ts'
+import { containedClock, logFailure, loggedOnce } from '../../kernel/platform/plugins/containment.ts'
 import { Refused } from '../../kernel/wire/message.ts'
-import { containedClock, logFailure, loggedOnce } from '../../platform/plugins/containment.ts'
 import { objectHandlers } from '../objects/object-handlers.ts'
 import type {
   AgentCall,

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Log } from '../../kernel/base/log.ts'
 import { Releases } from '../../kernel/base/releases.ts'
-import { logFailure } from '../../platform/plugins/containment.ts'
+import { logFailure } from '../../kernel/platform/plugins/containment.ts'
 import type { AgentCall, AgentPlugin, PluginExplainer, PluginMetrics } from '../plugin.ts'
 import { guardPlugin } from './guard-plugin.ts'
 

@@ -2,7 +2,7 @@
 import type { TSchema } from 'typebox'
 import type { Log } from '../../kernel/base/log.ts'
 import type { Release } from '../../kernel/base/releases.ts'
-import { logFailure, loggedOnce } from '../../platform/plugins/containment.ts'
+import { logFailure, loggedOnce } from '../../kernel/platform/plugins/containment.ts'
 import type { AgentCall, AgentField, AgentPlugin } from '../plugin.ts'
 import type { AgentTime, Closing, FieldRef, FieldRule, RuleSpec } from './contract.ts'
 import type { RuleClosings } from './rule-closings.ts'

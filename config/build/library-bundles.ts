@@ -51,7 +51,7 @@ const __dirname = import.meta.dirname`
 /** Writes the bundles beside compiled modules, and rewrites the modules to import them. */
 export async function importBundledLibraries(dir: string): Promise<void> {
   const files = await bundleLibraries(join(dir, 'libraries'))
-  for (const file of globSync('{agent,config,kernel,kit,platform,plugins}/**/*.js', { cwd: dir })) {
+  for (const file of globSync('{agent,config,kernel,kit,plugins}/**/*.js', { cwd: dir })) {
     const path = join(dir, file)
     const libraries = relative(dirname(path), join(dir, 'libraries'))
     const text = readFileSync(path, 'utf8')
@@ -67,7 +67,7 @@ export async function importBundledLibraries(dir: string): Promise<void> {
 /** Returns the import specifiers of our dependencies in the sources. */
 function importedLibraries(): readonly string[] {
   const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest
-  const sources = globSync('{agent,config,kernel,kit,platform,plugins,test}/**/*.ts', {
+  const sources = globSync('{agent,config,kernel,kit,plugins,test}/**/*.ts', {
     cwd: root,
     exclude: ['**/node_modules', 'plugins/console/web']
   })

@@ -13,7 +13,7 @@ export interface LogEvent {
 const root = join(import.meta.dirname, '..', '..')
 
 export function eventsOfCode(): readonly LogEvent[] {
-  const files = globSync('{kernel,plugins,agent,platform/plugins}/**/*.ts', {
+  const files = globSync('{kernel,plugins,agent}/**/*.ts', {
     cwd: root,
     exclude: ['**/test/**']
   }).sort()
@@ -37,7 +37,7 @@ export function eventsOfCode(): readonly LogEvent[] {
 
 function componentOf(file: string): string {
   const [first = '', second = ''] = file.split('/')
-  return first === 'plugins' ? second : first === 'platform' ? 'server, agent' : first
+  return first === 'plugins' ? second : second === 'platform' ? 'server, agent' : first
 }
 
 /** Splits arguments at commas of the outermost level, up to the closing bracket. */

@@ -1,4 +1,4 @@
-// Writes platform/api/operator-api.ts, the API types for commands and the console: an entry for each operation
+// Writes kernel/platform/api/operator-api.ts, the API types for commands and the console: an entry for each operation
 // of the OpenAPI document, and a type for each named schema. npm run types
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -141,11 +141,11 @@ function objectOf(
 const additionalOf = (additional: true | Schema): string =>
   additional === true ? 'unknown' : typeOf(additional)
 
-const operationTypesFile = join(import.meta.dirname, '..', '..', 'platform/api/operator-api.ts')
+const operationTypesFile = join(import.meta.dirname, '..', '..', 'kernel/platform/api/operator-api.ts')
 
 if (import.meta.main) {
   const document = (await openapiDocument()) as OpenapiDocument
   writeFileSync(operationTypesFile, operationTypes(document))
   const count = Object.values(document.paths).flatMap(methods => Object.keys(methods)).length
-  process.stdout.write(`wrote the types of ${count} operations to platform/api/operator-api.ts\n`)
+  process.stdout.write(`wrote the types of ${count} operations to kernel/platform/api/operator-api.ts\n`)
 }

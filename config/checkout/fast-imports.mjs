@@ -24,7 +24,7 @@ function currentBundles() {
 }
 
 const bundles = currentBundles()
-const isOurs = /^(agent|config|kernel|kit|native|platform|plugins|test)\//
+const isOurs = /^(agent|config|kernel|kit|native|plugins|test)\//
 
 /** Leaves imports of libraries and of plugins outside the checkout to Node. */
 function resolve(specifier, context, next) {

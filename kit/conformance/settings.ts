@@ -2,8 +2,8 @@
 import { type TObject, Type } from 'typebox'
 import type { AgentPlugin } from '../../agent/plugin.ts'
 import { validateConfig } from '../../kernel/base/config.ts'
+import type { BuiltinPlugins } from '../../kernel/platform/plugins/builtin-plugins.ts'
 import type { Plugin } from '../../kernel/plugin.ts'
-import type { BuiltinPlugins } from '../../platform/plugins/builtin-plugins.ts'
 
 export type Table = Readonly<Record<string, unknown>>
 

@@ -1,7 +1,8 @@
 // The rule field `amplification`.
+
+import { Type } from '../../agent/wire/field-schema.ts'
+import type { DeclaredField } from '../../agent/wire/rule-field.ts'
 import { defineCode } from '../../kernel/base/errors.ts'
-import { Type } from '../../platform/field-schema.ts'
-import type { DeclaredField } from '../../platform/rule-field.ts'
 
 /** Statistics count dropped replies under this reason. */
 export const refusal = 'amplification'

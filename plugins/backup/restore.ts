@@ -13,11 +13,11 @@ import { join, resolve } from 'node:path'
 import { timestamp } from '../../kernel/base/clock.ts'
 import { dataDirUnusable, Fault, reasonOf, storeInUse, wrongUsage } from '../../kernel/base/errors.ts'
 import { Releases } from '../../kernel/base/releases.ts'
+import { sync } from '../../kernel/platform/sync-file.ts'
 import { openDataDir } from '../../kernel/store/data-dir.ts'
 import type { Revocation } from '../../kernel/store/revocation.ts'
 import type { PluginStore } from '../../kernel/store/sql/migrations.ts'
 import { emptyLog } from '../../kernel/store/sqlite/dialect.ts'
-import { sync } from '../../platform/sync-file.ts'
 import {
   namedCertificates,
   nextFile,

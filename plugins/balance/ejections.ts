@@ -9,8 +9,8 @@ import {
   type FieldRule,
   type TargetShare
 } from '../../agent/plugin.ts'
+import { fieldMessage } from '../../agent/wire/rule-field.ts'
 import type { Release } from '../../kernel/base/releases.ts'
-import { fieldMessage } from '../../platform/rule-field.ts'
 import { balance, defaults, type Spread, slowConnect, slowStart } from './fields.ts'
 import { type Limits, type Observed, Outliers, type Part } from './outliers.ts'
 

@@ -1,8 +1,8 @@
 // The rule fields balance, slow_connect_ms, slow_start_secs and source_hash_ipv6_prefix.
 import type { Static } from 'typebox'
+import { Type } from '../../agent/wire/field-schema.ts'
+import type { DeclaredField } from '../../agent/wire/rule-field.ts'
 import { defineCode } from '../../kernel/base/errors.ts'
-import { Type } from '../../platform/field-schema.ts'
-import type { DeclaredField } from '../../platform/rule-field.ts'
 
 export const invalidBalance = defineCode('validation.balance', 400, 3)
 

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'nod
 import { dirname, join } from 'node:path'
 import { requirePrivateFile } from '../../kernel/base/directory.ts'
 import { Fault, reasonOf, tlsInvalid } from '../../kernel/base/errors.ts'
-import { syncDir } from '../../platform/sync-file.ts'
+import { syncDir } from '../../kernel/platform/sync-file.ts'
 
 export interface Certificate {
   readonly cert: string // PEM, the leaf first

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { requirePrivateFile } from '../../kernel/base/directory.ts'
 import { Fault, reasonOf } from '../../kernel/base/errors.ts'
-import { syncDir } from '../../platform/sync-file.ts'
+import { syncDir } from '../../kernel/platform/sync-file.ts'
 import { storeKeyUnusable } from './codes.ts'
 
 const cipher = 'aes-256-gcm'

@@ -3,9 +3,9 @@ import { resolve } from 'node:path'
 import { type TObject, Type } from 'typebox'
 import type { PlaceOf } from '../../kernel/base/config.ts'
 import { defaultDir, requirePrivateFile } from '../../kernel/base/directory.ts'
+import { type ConfigFile, readKeys } from '../../kernel/platform/config-file.ts'
 import type { Plugin } from '../../kernel/plugin.ts'
 import { serverKeys } from '../../kernel/settings.ts'
-import { type ConfigFile, readKeys } from '../../platform/config-file.ts'
 
 type Args = Readonly<Record<string, unknown>>
 

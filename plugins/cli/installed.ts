@@ -5,9 +5,9 @@
 import { internal } from '../../kernel/base/errors.ts'
 import { Type } from '../../kernel/cli/args.ts'
 import type { Command } from '../../kernel/cli/command.ts'
+import type { ConfigFile } from '../../kernel/platform/config-file.ts'
 import type { Plugin } from '../../kernel/plugin.ts'
 import { type Fill, type Filled, ownerOf, type Slot, slotReader } from '../../kernel/slot.ts'
-import type { ConfigFile } from '../../platform/config-file.ts'
 
 /** A plugin's additions to the command line, which its manifest also lists. */
 export interface CommandModule {

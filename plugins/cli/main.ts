@@ -1,7 +1,7 @@
 // The command line of the whole program: the commands of server, agent and plugins.
 import { index } from '../../config/command-index.ts'
 import { commandModules as modules } from '../../config/commands.ts'
-import { type BuiltinPlugins, offerBuiltinPlugins } from '../../platform/plugins/builtin-plugins.ts'
+import { type BuiltinPlugins, offerBuiltinPlugins } from '../../kernel/platform/plugins/builtin-plugins.ts'
 import { runCommandLine, type Source } from './run.ts'
 
 /** Few commands need the lists, which are loaded for them alone. */

@@ -1,7 +1,7 @@
 // The calls of commands, with the types of the operations. Nothing here exists when a command runs.
 
 import type { Fault } from '../../kernel/base/errors.ts'
-import type { Arguments, EventOn, Found, Name, Parts, ReplyTo } from '../../platform/api/operations.ts'
+import type { Arguments, EventOn, Found, Name, Parts, ReplyTo } from '../../kernel/platform/api/operations.ts'
 
 interface ErrorText {
   readonly code: string

@@ -2,8 +2,8 @@ import { Command as Program } from 'commander'
 import type { TObject, TSchema } from 'typebox'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import type { Command } from '../../kernel/cli/command.ts'
-import { exactValue } from '../../platform/exact-value.ts'
-import { parseQuantity, quantityHelp } from '../../platform/quantity.ts'
+import { exactValue } from '../../kernel/platform/exact-value.ts'
+import { parseQuantity, quantityHelp } from '../../kernel/platform/quantity.ts'
 import type { Described } from './installed.ts'
 
 type Args = Readonly<Record<string, unknown>>

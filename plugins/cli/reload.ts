@@ -3,9 +3,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { Fault, reasonOf } from '../../kernel/base/errors.ts'
 import type { Server } from '../../kernel/kernel.ts'
+import type { LeveledLog } from '../../kernel/platform/log.ts'
 import type { Plugin } from '../../kernel/plugin.ts'
 import { type GivenConfig, serverKeys, validateSettings } from '../../kernel/settings.ts'
-import type { LeveledLog } from '../../platform/log.ts'
 
 export interface Reread extends GivenConfig {
   readonly otherPlugins: readonly string[] // names under [plugins] that were added, enabled or disabled since the start

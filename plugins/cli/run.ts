@@ -6,7 +6,7 @@ import { escapeControlChars } from '../../kernel/base/log.ts'
 import { Releases } from '../../kernel/base/releases.ts'
 import { ownVersion } from '../../kernel/base/version.ts'
 import type { CommandCall } from '../../kernel/cli/command.ts'
-import type { ConfigFile } from '../../platform/config-file.ts'
+import type { ConfigFile } from '../../kernel/platform/config-file.ts'
 import { openApi, originIn } from './api.ts'
 import { givenAuthorities } from './authorities.ts'
 import { completion } from './completion.ts'
@@ -53,7 +53,7 @@ export async function runCommandLine(argv: readonly string[], source: Source): P
     const file =
       configFile === null || isToBeMade
         ? null
-        : (await import('../../platform/config-file.ts')).readConfigFile(configFile)
+        : (await import('../../kernel/platform/config-file.ts')).readConfigFile(configFile)
     const installed = new Installed({
       ...source,
       file,

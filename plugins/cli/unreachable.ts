@@ -1,5 +1,5 @@
 import { Fault, serverUnreachable } from '../../kernel/base/errors.ts'
-import { connectFailure, type Obstacle } from '../../platform/connect-failure.ts'
+import { connectFailure, type Obstacle } from '../../kernel/platform/connect-failure.ts'
 
 const trust =
   'if it is yours, name its authority or the certificate itself: --cacert FILE, SVC_CACERT or NODE_EXTRA_CA_CERTS'

@@ -1,6 +1,6 @@
 import { Type } from '../../kernel/cli/args.ts'
 import { type Column, defineCommand } from '../../kernel/cli/command.ts'
-import { formatSize } from '../../platform/format-size.ts'
+import { formatSize } from '../../kernel/platform/format-size.ts'
 import { ruleIds } from '../rules/command-exports.ts'
 import type { ConnectionRow } from './schema.ts'
 import { type ColumnName, columnNames } from './top/column-names.ts'

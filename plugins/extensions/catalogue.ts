@@ -4,13 +4,13 @@ import { dirname, resolve } from 'node:path'
 import type { AgentPlugin } from '../../agent/plugin.ts'
 import type { PlaceOf } from '../../kernel/base/config.ts'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
+import { type ConfigFile, readConfigFile } from '../../kernel/platform/config-file.ts'
+import type { BuiltinPlugins } from '../../kernel/platform/plugins/builtin-plugins.ts'
+import { importExternal, importPlugin } from '../../kernel/platform/plugins/import-plugin.ts'
+import { loadPlugins, pluginSections, settingsIn } from '../../kernel/platform/plugins/load-plugins.ts'
+import { findHalf, type Half } from '../../kernel/platform/plugins/resolve-plugin.ts'
 import type { Plugin } from '../../kernel/plugin.ts'
 import type { Settings } from '../../kit/conformance.ts'
-import { type ConfigFile, readConfigFile } from '../../platform/config-file.ts'
-import type { BuiltinPlugins } from '../../platform/plugins/builtin-plugins.ts'
-import { importExternal, importPlugin } from '../../platform/plugins/import-plugin.ts'
-import { loadPlugins, pluginSections, settingsIn } from '../../platform/plugins/load-plugins.ts'
-import { findHalf, type Half } from '../../platform/plugins/resolve-plugin.ts'
 
 export interface Loaded {
   readonly servers: readonly Plugin[]

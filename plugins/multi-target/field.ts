@@ -1,7 +1,8 @@
 // The rule field health_check_interval_secs.
+
+import { Type } from '../../agent/wire/field-schema.ts'
+import type { DeclaredField } from '../../agent/wire/rule-field.ts'
 import { defineCode } from '../../kernel/base/errors.ts'
-import { Type } from '../../platform/field-schema.ts'
-import type { DeclaredField } from '../../platform/rule-field.ts'
 
 export const healthOnUdp = defineCode('validation.health_on_udp', 400, 3)
 

@@ -43,9 +43,7 @@ export function pluginOfScript(url: string, watched: Watched): string {
   const { name } = manifestOf(dirname(file))
   if (name !== null && name !== 'sluice') return name
   const [, builtin] = /\/plugins\/([^/]+)\//.exec(file) ?? []
-  return (
-    builtin ?? (/\/(kernel|platform|config|agent)\//.test(file) ? `the ${watched}` : basename(dirname(file)))
-  )
+  return builtin ?? (/\/(kernel|config|agent)\//.test(file) ? `the ${watched}` : basename(dirname(file)))
 }
 
 /** Returns the plugin nearest to the top of the stack, or the program when there is none. */
@@ -67,7 +65,7 @@ export function isBegunOutside(stack: string): boolean {
 
 function isBuiltIn(file: string): boolean {
   const root = join(import.meta.dirname, singleFile.test(import.meta.url) ? '.' : '../..')
-  return ['plugins', 'kernel', 'platform', 'config', 'agent', 'native', 'kit'].some(
+  return ['plugins', 'kernel', 'config', 'agent', 'native', 'kit'].some(
     folder => file.startsWith(join(root, folder, '/')) && !file.includes('/test/')
   )
 }

@@ -4,7 +4,7 @@ import { attributionOf } from '../../kernel/base/attribution.ts'
 import { reasonOf } from '../../kernel/base/errors.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import type { Release } from '../../kernel/base/releases.ts'
-import { hasOutside, runningOutside } from '../../platform/plugins/containment.ts'
+import { hasOutside, runningOutside } from '../../kernel/platform/plugins/containment.ts'
 import { hasPluginCode, isBegunOutside, pluginOfStack, type Watched } from './blamed-plugin.ts'
 import type { WatchdogData } from './watchdog-worker.ts'
 

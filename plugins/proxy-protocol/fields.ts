@@ -1,7 +1,8 @@
 // The rule fields proxy_in, proxy_out and proxy_out_udp.
+
+import { Type } from '../../agent/wire/field-schema.ts'
+import type { DeclaredField } from '../../agent/wire/rule-field.ts'
 import { defineCode } from '../../kernel/base/errors.ts'
-import { Type } from '../../platform/field-schema.ts'
-import type { DeclaredField } from '../../platform/rule-field.ts'
 
 const capability = { id: 'rule.proxy', since: '2.1.0' }
 

@@ -1,6 +1,6 @@
 import { Type } from '../../kernel/cli/args.ts'
 import { type Api, type Column, defineCommand } from '../../kernel/cli/command.ts'
-import { formatSize } from '../../platform/format-size.ts'
+import { formatSize } from '../../kernel/platform/format-size.ts'
 import { ClientArg, findClientId } from '../clients/exports.ts'
 import { UserArg, userIds } from '../users/command-exports.ts'
 import { quotasKind } from './document-kind.ts'

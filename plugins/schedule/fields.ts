@@ -1,8 +1,8 @@
 // The rule fields not_before, expires_at, schedule and at_end.
 import type { Static } from 'typebox'
+import { Type } from '../../agent/wire/field-schema.ts'
+import type { DeclaredField } from '../../agent/wire/rule-field.ts'
 import { defineCode } from '../../kernel/base/errors.ts'
-import { Type } from '../../platform/field-schema.ts'
-import type { DeclaredField } from '../../platform/rule-field.ts'
 
 export const invalidSchedule = defineCode('validation.schedule', 400, 3)
 export const invalidTimeZone = defineCode('validation.time_zone', 400, 3)

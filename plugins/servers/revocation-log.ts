@@ -4,8 +4,8 @@ import { randomBytes } from 'node:crypto'
 import { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { dataDirUnusable, Fault, reasonOf } from '../../kernel/base/errors.ts'
+import { syncDir } from '../../kernel/platform/sync-file.ts'
 import type { Statement } from '../../kernel/store/sql/store-watch.ts'
-import { syncDir } from '../../platform/sync-file.ts'
 
 /** The statements of one change that revoked something. */
 interface RevokingChange {

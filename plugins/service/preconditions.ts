@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { Fault, reasonOf, wrongUsage } from '../../kernel/base/errors.ts'
-import { readConfigFile } from '../../platform/config-file.ts'
-import { firstFreePort } from '../../platform/low-port.ts'
+import { readConfigFile } from '../../kernel/platform/config-file.ts'
+import { firstFreePort } from '../../kernel/platform/low-port.ts'
 import { isHidden, type Role, type Unit } from './unit.ts'
 
 /** Throws Fault for a user that does not exist, and for a configuration that the service cannot read or parse. */

@@ -1,6 +1,6 @@
 // The rule fields sni_pattern and sni_fallback, which distinguish rules on one port.
-import { Type } from '../../platform/field-schema.ts'
-import type { DeclaredField } from '../../platform/rule-field.ts'
+import { Type } from '../../agent/wire/field-schema.ts'
+import type { DeclaredField } from '../../agent/wire/rule-field.ts'
 
 const capability = { id: 'rule.sni', since: '0.9.0' }
 

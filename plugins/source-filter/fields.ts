@@ -1,7 +1,8 @@
 // The rule fields allow_sources and deny_sources.
+
+import { Type } from '../../agent/wire/field-schema.ts'
+import type { DeclaredField } from '../../agent/wire/rule-field.ts'
 import { defineCode } from '../../kernel/base/errors.ts'
-import { Type } from '../../platform/field-schema.ts'
-import type { DeclaredField } from '../../platform/rule-field.ts'
 
 export const invalidSources = defineCode('validation.sources', 400, 3)
 

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { Type } from '../../kernel/cli/args.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
-import { formatSize } from '../../platform/format-size.ts'
+import { formatSize } from '../../kernel/platform/format-size.ts'
 import { liveTrafficSlot, RuleArg } from '../rules/command-exports.ts'
 import type { RuleStats } from './schema.ts'
 

@@ -163,7 +163,7 @@ t.test('control characters are escaped in both log formats', async t => {
   const evil = 'a\u001b[2J\u009b\u202eb'
   for (const format of ['json', 'pretty']) {
     const script = `
-      import { openLog } from ${JSON.stringify(import.meta.resolve('../../platform/log.ts'))}
+      import { openLog } from ${JSON.stringify(import.meta.resolve('../../kernel/platform/log.ts'))}
       const log = await openLog({ level: 'info', format: '${format}' })
       const evil = ${JSON.stringify(evil)}
       log.info('x.y', evil, { name: evil, reason: evil, details: { [evil]: [{ deep: evil }] } })`

@@ -4,8 +4,8 @@ import t from 'tap'
 import { Type } from 'typebox'
 import { closestName, ListenAddress, throwProblems, validateConfig } from '../../kernel/base/config.ts'
 import { requirePrivateFile } from '../../kernel/base/directory.ts'
-import { readConfigFile, readKeys } from '../../platform/config-file.ts'
-import { exactValue } from '../../platform/exact-value.ts'
+import { readConfigFile, readKeys } from '../../kernel/platform/config-file.ts'
+import { exactValue } from '../../kernel/platform/exact-value.ts'
 
 const schema = Type.Object({
   port: Type.Integer({ default: 7080, minimum: 1 }),

@@ -10,7 +10,7 @@ const formats = ['auto', 'json', 'pretty'] as const
 /** Starts a process that runs `code` with a `log`. Its standard error is a pipe, or the file at `path`. */
 function startLogging(format: (typeof formats)[number], code: string, path?: string) {
   const script = `
-    import { openLog } from ${JSON.stringify(import.meta.resolve('../../platform/log.ts'))}
+    import { openLog } from ${JSON.stringify(import.meta.resolve('../../kernel/platform/log.ts'))}
     const log = await openLog({ level: 'info', format: '${format}' })
     ${code}`
   const child = spawnChild(process.execPath, ['--expose-gc', '--input-type=module', '-e', script], {
@@ -99,7 +99,7 @@ t.test('all lines are written after the disk was full for a while', async t => {
 /** Returns what a process logs with the format `auto` on a terminal of util-linux's `script`. */
 function onTerminal(env: NodeJS.ProcessEnv): string | undefined {
   const code = `
-    import { openLog } from ${JSON.stringify(import.meta.resolve('../../platform/log.ts'))}
+    import { openLog } from ${JSON.stringify(import.meta.resolve('../../kernel/platform/log.ts'))}
     const log = await openLog({ level: 'info', format: 'auto' })
     log.warn('test.line', 'number 1', { port: 7080 })`
   const { TERM: _, NO_COLOR: __, FORCE_COLOR: ___, CI: ____, ...rest } = process.env // each decides on colours

@@ -4,8 +4,8 @@ import { Migration } from '@mikro-orm/migrations'
 import { plugins as builtin } from '../../config/plugins.ts'
 import { Fault } from '../../kernel/base/errors.ts'
 import { boot } from '../../kernel/kernel.ts'
+import { openLog } from '../../kernel/platform/log.ts'
 import { definePlugin } from '../../kernel/plugin.ts'
-import { openLog } from '../../platform/log.ts'
 
 const environment = (name: string): string => process.env[name] ?? ''
 

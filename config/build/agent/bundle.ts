@@ -18,7 +18,7 @@ const constants: Readonly<Record<string, () => string>> = {
   'kernel/store/open.ts': () => `export const openStore = () => { throw new TypeError('there is no store') }`,
   'kernel/store/data-dir.ts': () =>
     `export { lockStateDir as lockStore } from '../../agent/state/state-database.ts'`,
-  'platform/plugins/public-modules.ts': () =>
+  'kernel/platform/plugins/public-modules.ts': () =>
     readFileSync(join(import.meta.dirname, 'public-modules.ts'), 'utf8')
 }
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { parseQuantity } from '../../../platform/quantity.ts'
+import { parseQuantity } from '../../../kernel/platform/quantity.ts'
 import { openPrint } from '../print.ts'
 import { cut, fit, widthOf } from '../width.ts'
 

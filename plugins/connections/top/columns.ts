@@ -1,5 +1,5 @@
 // The columns of `sluice top`. A wider terminal shows more of them, in this order.
-import { formatSize } from '../../../platform/format-size.ts'
+import { formatSize } from '../../../kernel/platform/format-size.ts'
 import type { ConnectionRow } from '../schema.ts'
 import type { Sort } from '../wire.ts'
 import type { ColumnName } from './column-names.ts'

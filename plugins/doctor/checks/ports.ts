@@ -1,7 +1,7 @@
 // The addresses that a server or agent listens on.
 import { connect, createServer } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import { firstFreePort, lowPortRemedy } from '../../../platform/low-port.ts'
+import { firstFreePort, lowPortRemedy } from '../../../kernel/platform/low-port.ts'
 import { type DoctorContext, defineCheck, type Finding } from '../exports.ts'
 
 const connectMs = 3_000

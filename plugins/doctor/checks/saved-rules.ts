@@ -1,7 +1,7 @@
 // The rules that an agent has saved: their ports on this host, and the names of their targets.
 import { Resolver } from 'node:dns/promises'
 import { isIP } from 'node:net'
-import { firstFreePort } from '../../../platform/low-port.ts'
+import { firstFreePort } from '../../../kernel/platform/low-port.ts'
 import { loadSavedRules, type SavedRule } from '../../rules/command-exports.ts'
 import { type DoctorContext, defineCheck, type Finding } from '../exports.ts'
 import { listOf } from '../words.ts'

@@ -5,7 +5,7 @@ import t from 'tap'
 import { conform } from '../../../kit/public.ts'
 import { kinds, scaffold } from '../scaffold.ts'
 
-const offer = import.meta.resolve('../../../platform/plugins/import-plugin.ts')
+const offer = import.meta.resolve('../../../kernel/platform/plugins/import-plugin.ts')
 
 for (const kind of kinds)
   t.test(`a new plugin of the kind ${kind} passes sluice plugin check and its own tests`, async t => {

@@ -10,10 +10,10 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { importExternal } from '../../../kernel/platform/plugins/import-plugin.ts'
+import { loadPlugins } from '../../../kernel/platform/plugins/load-plugins.ts'
+import { lockFileIn, trust } from '../../../kernel/platform/plugins/plugin-lock.ts'
 import { conform } from '../../../kit/public.ts'
-import { importExternal } from '../../../platform/plugins/import-plugin.ts'
-import { loadPlugins } from '../../../platform/plugins/load-plugins.ts'
-import { lockFileIn, trust } from '../../../platform/plugins/plugin-lock.ts'
 
 const pluginSource = (variant: string) =>
   `export default { name: 'acme', version: '1.2.3', kernel: '^2.0.0', variant: '${variant}' }\n`

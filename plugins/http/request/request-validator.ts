@@ -5,7 +5,7 @@ import { Compile } from 'typebox/compile'
 import { Errors } from 'typebox/value'
 import { closestName } from '../../../kernel/base/config.ts'
 import { type ErrorCode, Fault, invalidSchema } from '../../../kernel/base/errors.ts'
-import { exactValue } from '../../../platform/exact-value.ts'
+import { exactValue } from '../../../kernel/platform/exact-value.ts'
 import { unknownField, unknownParameter } from '../codes.ts'
 
 type Codes = Pick<ReadonlyMap<string, ErrorCode>, 'get'>

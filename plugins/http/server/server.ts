@@ -4,7 +4,7 @@ import { createServer as createTlsServer, Server as TlsServer } from 'node:https
 import Fastify, { type FastifyInstance, type FastifyRequest, type FastifyServerFactory } from 'fastify'
 import { Fault, listenFailed, reasonOf, startupInvalid, tlsInvalid } from '../../../kernel/base/errors.ts'
 import { newId } from '../../../kernel/base/id.ts'
-import { lowPortRemedy } from '../../../platform/low-port.ts'
+import { lowPortRemedy } from '../../../kernel/platform/low-port.ts'
 import { formTypes, parseForm } from '../request/form-body.ts'
 import { mergePatchType } from '../request/request-context.ts'
 import type { HttpOptions } from '../settings.ts'

@@ -1,6 +1,6 @@
 // Rules with several targets, and the target health that agents report.
 import t, { type Test } from 'tap'
-import { fieldMessage } from '../../../platform/rule-field.ts'
+import { fieldMessage } from '../../../agent/wire/rule-field.ts'
 import { rulesFixture, until } from '../../rules/test/fixture.ts'
 import { RulePush, messages as ruleMessages } from '../../rules/wire.ts'
 import { field } from '../field.ts'

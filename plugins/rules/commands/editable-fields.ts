@@ -1,8 +1,8 @@
 // Reads from the server's OpenAPI document which properties of a rule can change, with those that plugins add.
 import { Fault, wrongUsage } from '../../../kernel/base/errors.ts'
 import type { Api } from '../../../kernel/cli/command.ts'
-import { exactValue } from '../../../platform/exact-value.ts'
-import { parseQuantity } from '../../../platform/quantity.ts'
+import { exactValue } from '../../../kernel/platform/exact-value.ts'
+import { parseQuantity } from '../../../kernel/platform/quantity.ts'
 import { parseTarget } from './request-parts.ts'
 
 /** The JSON Schema keywords that decide how text is parsed. */

@@ -1,7 +1,8 @@
 // Options of `rule push` that follow from declarations of rule fields.
+
+import type { DeclaredField } from '../../../agent/wire/rule-field.ts'
 import { Type } from '../../../kernel/cli/args.ts'
 import type { Fill } from '../../../kernel/slot.ts'
-import type { DeclaredField } from '../../../platform/rule-field.ts'
 import { type PushOptions, pushOptionsSlot } from '../command-slots.ts'
 
 /** Schemas are read as JSON Schema: the command line does not load TypeBox. */

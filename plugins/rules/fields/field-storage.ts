@@ -1,7 +1,7 @@
 // The table rules_field_value stores the values of fields without their own tables.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Static, TSchema } from 'typebox'
-import type { DeclaredField } from '../../../platform/rule-field.ts'
+import type { DeclaredField } from '../../../agent/wire/rule-field.ts'
 import { FieldValue } from '../entities.ts'
 
 export const saveValues = async (values: readonly FieldValue[], em: EntityManager): Promise<void> => {

@@ -1,12 +1,12 @@
 // The contract of a rule field: one property of a rule, owned by one plugin.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Static, TSchema, Type } from 'typebox'
+import { type DeclaredField, fieldMessage, sentValue } from '../../../agent/wire/rule-field.ts'
 import { defineCode, type ErrorCode } from '../../../kernel/base/errors.ts'
 import type { Principal } from '../../../kernel/http/principal.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { defineSlot, type Fill } from '../../../kernel/slot.ts'
 import type { Capability, Message } from '../../../kernel/wire/message.ts'
-import { type DeclaredField, fieldMessage, sentValue } from '../../../platform/rule-field.ts'
 import type { Ports, Rule } from '../entities.ts'
 import { requestSchema, withDefaults, withNulls } from './field-value.ts'
 

@@ -1,7 +1,7 @@
 // Properties of a rule that need a capability of the agent. Without a list of capabilities, the version decides.
 import t, { type Test } from 'tap'
+import { type DeclaredField, fieldMessage } from '../../../agent/wire/rule-field.ts'
 import { Client } from '../../../kernel/identity/entities.ts'
-import { type DeclaredField, fieldMessage } from '../../../platform/rule-field.ts'
 import { Targets } from '../../grants/wire.ts'
 import { field as healthCheck } from '../../multi-target/field.ts'
 import { Limits } from '../../rate-limit/wire.ts'

@@ -1,7 +1,7 @@
 // A server with SNI rules, a client that supports them, and two users with grants.
 import type { Test } from 'tap'
+import { fieldMessage } from '../../../agent/wire/rule-field.ts'
 import type { Script } from '../../../kit/scripted-agent.ts'
-import { fieldMessage } from '../../../platform/rule-field.ts'
 import { rule, rulesFixture } from '../../rules/test/fixture.ts'
 import { messages as ruleMessages } from '../../rules/wire.ts'
 import { fields, sniPattern } from '../fields.ts'

@@ -1,6 +1,6 @@
 // Decides which SNI rules share a port.
 import t from 'tap'
-import { fieldMessage } from '../../../platform/rule-field.ts'
+import { fieldMessage } from '../../../agent/wire/rule-field.ts'
 import { inOrder } from '../../rules/test/fixture.ts'
 import { RulePush } from '../../rules/wire.ts'
 import { sniFallback, sniPattern } from '../fields.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { formatSize } from '../../../platform/format-size.ts'
+import { formatSize } from '../../../kernel/platform/format-size.ts'
 import { bar, csv } from '../chart.ts'
 
 t.test('a bar is as long as its share, to an eighth of a column', async t => {

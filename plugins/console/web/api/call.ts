@@ -1,6 +1,6 @@
 // Calls the API with the session of the browser. The types come from the OpenAPI document.
 import type { QueryFunction } from '@tanstack/react-query'
-import type { Arguments, Found, Name, ReplyTo } from '../../../../platform/api/operations.ts'
+import type { Arguments, Found, Name, ReplyTo } from '../../../../kernel/platform/api/operations.ts'
 import type { ConsoleApi } from '../../slots.ts'
 import { ApiError, readError } from './api-error.ts'
 import { reportAnswer, reportLoss } from './reachability.ts'

@@ -2,9 +2,9 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { AgentPlugin } from '../../../../agent/plugin.ts'
+import { offerPublicModules } from '../../../../kernel/platform/plugins/import-plugin.ts'
 import type { Plugin } from '../../../../kernel/plugin.ts'
 import { conform, runAgent, testServer } from '../../../../kit/public.ts'
-import { offerPublicModules } from '../../../../platform/plugins/import-plugin.ts'
 import { until } from '../../../../plugins/rules/test/fixture.ts'
 
 offerPublicModules()

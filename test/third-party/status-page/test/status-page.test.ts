@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { offerPublicModules } from '../../../../kernel/platform/plugins/import-plugin.ts'
 import type { Plugin } from '../../../../kernel/plugin.ts'
 import { conform, testAgent, testServer } from '../../../../kit/public.ts'
-import { offerPublicModules } from '../../../../platform/plugins/import-plugin.ts'
 
 offerPublicModules()
 const { default: plugin } = (await import('../plugin.ts')) as { default: Plugin } // needs the modules of the line above

@@ -1,9 +1,9 @@
 // A server with the plugin in this process, and a receiver.
 import type { Test } from 'tap'
+import { offerPublicModules } from '../../../../kernel/platform/plugins/import-plugin.ts'
 import type { Plugin } from '../../../../kernel/plugin.ts'
 import type { FakeClock } from '../../../../kit/fake-clock.ts'
 import type { TestServer } from '../../../../kit/test-server.ts'
-import { offerPublicModules } from '../../../../platform/plugins/import-plugin.ts'
 import { type RulesFixture, rulesFixture } from '../../../../plugins/rules/test/fixture.ts'
 import type { DeadRow, EndpointRow } from '../schema.ts'
 import { openReceiver, type Receiver } from './receiver.ts'

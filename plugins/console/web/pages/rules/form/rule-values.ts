@@ -1,5 +1,5 @@
 // Converts between rule records, form values and request bodies.
-import type { Arguments } from '../../../../../../platform/api/operations.ts'
+import type { Arguments } from '../../../../../../kernel/platform/api/operations.ts'
 import { toMergePatch, type Values, withoutEmpty } from '../../../parts/schema-form/values.ts'
 import type { Client } from '../../clients/queries.ts'
 import type { Rule } from '../queries.ts'

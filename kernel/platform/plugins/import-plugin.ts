@@ -2,8 +2,8 @@
 // location, so that plugin and program share slots and services.
 import { registerHooks } from 'node:module'
 import { pathToFileURL } from 'node:url'
-import { reasonOf } from '../../kernel/base/errors.ts'
-import { ownVersion } from '../../kernel/base/version.ts'
+import { reasonOf } from '../../base/errors.ts'
+import { ownVersion } from '../../base/version.ts'
 import type { ImportExternal } from './load-plugins.ts'
 import { pluginFolder, requireTrusted, trust } from './plugin-lock.ts'
 import { publicModules } from './public-modules.ts'

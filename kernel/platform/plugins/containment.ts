@@ -1,10 +1,10 @@
 // Contains failures in timers of plugins, on server and agent: it logs a failure once and backs off. Also finds the external
 // plugin that caused an uncaught error.
-import { runningPlugin } from '../../kernel/base/attribution.ts'
-import type { Clock } from '../../kernel/base/clock.ts'
-import type { Log } from '../../kernel/base/log.ts'
-import type { Release } from '../../kernel/base/releases.ts'
-import { Refused } from '../../kernel/wire/message.ts'
+import { runningPlugin } from '../../base/attribution.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { Log } from '../../base/log.ts'
+import type { Release } from '../../base/releases.ts'
+import { Refused } from '../../wire/message.ts'
 
 type Work = () => unknown
 

@@ -1,5 +1,5 @@
-import type { AgentPlugin } from '../../agent/plugin.ts'
-import type { Plugin } from '../../kernel/plugin.ts'
+import type { AgentPlugin } from '../../../agent/plugin.ts'
+import type { Plugin } from '../../plugin.ts'
 import type { Builtin } from './load-plugins.ts'
 
 /** The built-in plugins by name. */

@@ -1,7 +1,7 @@
 import { type DestinationStream, pino } from 'pino'
-import { systemClock, timestamp } from '../kernel/base/clock.ts'
-import { escapeControlChars, type Log } from '../kernel/base/log.ts'
-import { currentRequestId, currentTraceId } from '../kernel/base/request-id.ts'
+import { systemClock, timestamp } from '../base/clock.ts'
+import { escapeControlChars, type Log } from '../base/log.ts'
+import { currentRequestId, currentTraceId } from '../base/request-id.ts'
 
 export interface LogOptions {
   readonly level: string

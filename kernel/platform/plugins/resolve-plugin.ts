@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { isAbsolute, join, resolve } from 'node:path'
-import { reasonOf } from '../../kernel/base/errors.ts'
+import { reasonOf } from '../../base/errors.ts'
 
 export type Half = 'plugin' | 'agent'
 

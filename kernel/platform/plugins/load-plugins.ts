@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { atPlace, type PlaceOf, suggestion, throwProblems, validateConfig } from '../../kernel/base/config.ts'
-import { Fault, pluginFailed, reasonOf } from '../../kernel/base/errors.ts'
+import { atPlace, type PlaceOf, suggestion, throwProblems, validateConfig } from '../../base/config.ts'
+import { Fault, pluginFailed, reasonOf } from '../../base/errors.ts'
 import { markOutside } from './containment.ts'
 import { findHalf, type Half } from './resolve-plugin.ts'
 

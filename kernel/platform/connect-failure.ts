@@ -1,5 +1,5 @@
 // Explains why a connection failed. Shared by the command line and the agent.
-import { reasonOf } from '../kernel/base/errors.ts'
+import { reasonOf } from '../base/errors.ts'
 
 /** The cause: name resolution, the route to the host, trust in the certificate, or another protocol. */
 export type Obstacle = 'name' | 'host' | 'untrusted' | 'other name' | 'expired' | 'no tls' | 'not known'

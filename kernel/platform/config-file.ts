@@ -3,8 +3,8 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'smol-toml'
 import type { TObject, TSchema } from 'typebox'
-import type { PlaceOf } from '../kernel/base/config.ts'
-import { Fault, reasonOf, startupInvalid } from '../kernel/base/errors.ts'
+import type { PlaceOf } from '../base/config.ts'
+import { Fault, reasonOf, startupInvalid } from '../base/errors.ts'
 import { exactValue } from './exact-value.ts'
 
 type Table = Readonly<Record<string, unknown>>

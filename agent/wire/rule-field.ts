@@ -1,6 +1,6 @@
 // A rule field has one declaration. Requests, storage, the message for the agent and command options follow from it.
 import { type Static, type TSchema, Type } from 'typebox'
-import type { Capability, Message } from '../kernel/wire/message.ts'
+import type { Capability, Message } from '../../kernel/wire/message.ts'
 
 /** The declaration of a rule field. It is plain data, so that server, agent and command line share it without other code. */
 export interface DeclaredField<B extends TSchema = TSchema, S extends TSchema = TSchema> {
