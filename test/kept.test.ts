@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
-import { keptIn } from './support/kept.ts'
+import { keptIn } from './support/find-retained-state.ts'
 
 const root = join(import.meta.dirname, '..')
 const textOf = (file: string): string => readFileSync(join(root, file), 'utf8')

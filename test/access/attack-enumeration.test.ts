@@ -2,7 +2,7 @@
 import t from 'tap'
 import { isOnPostgres } from '../../kit/test-store.ts'
 import { addUser, type ErrorBody, login, onboardedServer } from '../../plugins/auth/test/fixture.ts'
-import { accessFixture } from './fixture.ts'
+import { accessFixture } from './access-fixture.ts'
 import { requestOf } from './requests.ts'
 import { canaryOf } from './resources.ts'
 

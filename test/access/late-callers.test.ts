@@ -8,10 +8,10 @@ import { Credential, User } from '../../kernel/identity/entities.ts'
 import { hashOf } from '../../kernel/identity/secret.ts'
 import { Password, Session } from '../../plugins/auth/entities.ts'
 import { type Deps, origin } from '../../plugins/auth/test/fixture.ts'
+import { type AccessFixture, accessFixture } from './access-fixture.ts'
+import { rows } from './access-table.ts'
 import { callers } from './callers.ts'
-import { type AccessFixture, accessFixture } from './fixture.ts'
 import { requestOf } from './requests.ts'
-import { rows } from './table.ts'
 
 const [superadmin] = callers.filter(({ name }) => name === 'superadmin')
 const writes = rows.filter(({ method, access }) => method !== 'GET' && access !== 'public')

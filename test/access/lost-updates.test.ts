@@ -5,10 +5,10 @@ import type { Deps } from '../../plugins/auth/test/fixture.ts'
 import { Quota } from '../../plugins/quota/entities.ts'
 import { supportingAgent } from '../../plugins/rate-limit/test/fixture.ts'
 import { Rule } from '../../plugins/rules/entities.ts'
+import { accessFixture } from './access-fixture.ts'
+import { rows } from './access-table.ts'
 import { callers } from './callers.ts'
-import { accessFixture } from './fixture.ts'
 import { requestOf } from './requests.ts'
-import { rows } from './table.ts'
 
 const [superadmin] = callers.filter(({ name }) => name === 'superadmin')
 const changes = rows.filter(

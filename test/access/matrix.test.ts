@@ -2,11 +2,11 @@ import t from 'tap'
 import { plugins as builtin } from '../../config/plugins.ts'
 import { kernelCodes } from '../../kernel/plugin-problems.ts'
 import { testServer } from '../../kit/test-server.ts'
+import { type AccessFixture, accessFixture } from './access-fixture.ts'
+import { isKey, type Kind, kindsOf, type Row, rows } from './access-table.ts'
 import { type Caller, callers } from './callers.ts'
-import { type AccessFixture, accessFixture } from './fixture.ts'
 import { requestOf } from './requests.ts'
 import { canaryOf } from './resources.ts'
-import { isKey, type Kind, kindsOf, type Row, rows } from './table.ts'
 
 const plugins = await Promise.all(Object.values(builtin).map(async load => (await load()).default))
 const routes = plugins.flatMap(({ routes }) => routes ?? [])

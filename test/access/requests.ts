@@ -1,6 +1,7 @@
 // Bodies, queries and preconditions of a valid request, for each route that needs any.
+
+import type { AccessFixture } from './access-fixture.ts'
 import { password } from './callers.ts'
-import type { AccessFixture } from './fixture.ts'
 
 export interface Request {
   readonly body?: object

@@ -7,7 +7,7 @@ import { Session } from '../../plugins/auth/entities.ts'
 import type { Deps } from '../../plugins/auth/test/fixture.ts'
 import { Grant } from '../../plugins/grants/entities.ts'
 import type { RulesFixture } from '../../plugins/rules/test/fixture.ts'
-import type { Kind } from './table.ts'
+import type { Kind } from './access-table.ts'
 
 /** A marker in data that only this user and superadmins may see. */
 export const canaryOf = (userId: string): string => `canary-${userId}`

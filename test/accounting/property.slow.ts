@@ -2,8 +2,14 @@
 //   SLUICE_ROUNDS=200 SLUICE_SEED=7 SLUICE_STEPS='cut,power cut' node test/accounting/property.slow.ts
 import t from 'tap'
 import { seededRandom } from '../bench/soak/seeded-random.ts'
-import { checkNoSurplus, compareMinutes, comparePeriod, compareTotals, readCounters } from './audit.ts'
-import { shuffled } from './chance.ts'
+import {
+  checkNoSurplus,
+  compareMinutes,
+  comparePeriod,
+  compareTotals,
+  readCounters
+} from './compare-counters.ts'
+import { shuffled } from './random-choice.ts'
 import { steps, transfer } from './steps.ts'
 import { openWorld, pause } from './world.ts'
 

@@ -8,7 +8,7 @@ import { Envelope } from '../../kernel/wire/envelope.ts'
 import { encodeFrame, frameLimit, frameParser } from '../../kernel/wire/frame.ts'
 import type { SeededRandom } from '../bench/soak/seeded-random.ts'
 import type { TestFolder } from '../support/test-cluster.ts'
-import { codec, isOwnResponse, type Message, openReports, type Reports } from './reports.ts'
+import { codec, isOwnResponse, type Message, openReports, type Reports } from './report-mangler.ts'
 
 export interface ControlProxy {
   /** Cuts all connections, in the middle of a message. */

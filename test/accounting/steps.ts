@@ -1,6 +1,6 @@
 // Failures and changes that the accounting must survive, most of them during traffic.
 import type { SeededRandom } from '../bench/soak/seeded-random.ts'
-import { randomElement } from './chance.ts'
+import { randomElement } from './random-choice.ts'
 import { pause, type Rule, type World } from './world.ts'
 
 export type Step = (world: World, dice: SeededRandom) => Promise<unknown>

@@ -15,11 +15,11 @@ import {
   testCluster,
   token
 } from '../support/test-cluster.ts'
-import type { Pair } from './audit.ts'
-import type { Route } from './ends.ts'
-import { type Kind, kindsOf } from './kinds.ts'
-import { cutLog } from './power.ts'
+import type { Pair } from './compare-counters.ts'
+import { cutLog } from './cut-log.ts'
 import { type ControlProxy, openProxy } from './proxy.ts'
+import { type Kind, kindsOf } from './rule-kinds.ts'
+import type { Route } from './tcp-route.ts'
 
 export interface Rule {
   readonly id: string

@@ -4,7 +4,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { allowedBytes, exhaust, type Overshoot, race } from './overshoot/measure.ts'
+import { allowedBytes, exhaust, type Overshoot, race } from './overshoot/measure-overshoot.ts'
 import {
   type EngineMode,
   engineModes,

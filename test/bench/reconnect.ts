@@ -19,7 +19,7 @@ import {
 } from '../../kit/scripted-agent.ts'
 import { RulePush, RuleRemove, messages as ruleMessages } from '../../plugins/rules/wire.ts'
 import { start } from '../support/process.ts'
-import { addressOf } from './scale/address.ts'
+import { addressOf } from './scale/agent-address.ts'
 
 const { values } = parseArgs({
   options: { agents: { type: 'string', default: '100' }, rules: { type: 'string', default: '10' } }

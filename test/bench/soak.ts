@@ -8,7 +8,7 @@ import { openPortableEngine } from '../../agent/portable-engine/portable-engine.
 import { buildWith, run } from '../../config/build/sanitizers.ts'
 import type { OpenEngine } from '../engine/engine-fixture.ts'
 import { nativeUnderTest } from '../engine/native-under-test.ts'
-import { attackOnce } from '../hostile/attempt.ts'
+import { attackOnce } from '../hostile/attack-once.ts'
 import { attacks } from '../hostile/target.ts'
 import { soak } from './soak/soak.ts'
 

@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import t, { type Test } from 'tap'
 import { freePort } from '../support/ports.ts'
 import { startAgent, testCluster } from '../support/test-cluster.ts'
-import { answerAt } from './name-at.ts'
+import { answerAt } from './read-answer.ts'
 
 const host = '127.0.0.1'
 const rounds = 12

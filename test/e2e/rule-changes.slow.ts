@@ -11,7 +11,7 @@ import { until } from '../engine/engine-fixture.ts'
 import { engines } from '../matrix/world.ts'
 import { freePort } from '../support/ports.ts'
 import { startAgent, statsOf, type TestCluster, testCluster } from '../support/test-cluster.ts'
-import { nameAt } from './name-at.ts'
+import { nameAt } from './read-answer.ts'
 
 const host = '127.0.0.1'
 const changes = Number(process.env['RULE_CHANGES'] ?? 100)

@@ -15,7 +15,7 @@ import {
   testCluster,
   token
 } from '../support/test-cluster.ts'
-import { nameAt } from './name-at.ts'
+import { nameAt } from './read-answer.ts'
 
 const steps = Number(process.env['RULE_MODEL_STEPS'] ?? 120)
 const seed = Number(process.env['RULE_MODEL_SEED'] ?? Date.now() % 100_000)

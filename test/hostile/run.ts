@@ -2,7 +2,7 @@
 // attack. Each attack has a fresh server, with honest agents and traffic beside it.
 //   npm run hostile -- [--minutes 1] [--seed 1] [--only agent,tenant,network]
 import { parseArgs } from 'node:util'
-import { attackOnce } from './attempt.ts'
+import { attackOnce } from './attack-once.ts'
 import { type AttackName, attacks } from './target.ts'
 
 const { values } = parseArgs({

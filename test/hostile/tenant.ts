@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { seededRandom } from '../bench/soak/seeded-random.ts'
 import { spawnChild } from '../support/child-process.ts'
-import { isFuzzed, mutator, type Operation, operationsOf } from './mutation.ts'
+import { isFuzzed, mutator, type Operation, operationsOf } from './request-mutator.ts'
 import type { Attack, Target } from './target.ts'
 
 const workers = 3

@@ -5,7 +5,7 @@ import { Credential, User } from '../../kernel/identity/entities.ts'
 import { hashOf, newSecret } from '../../kernel/identity/secret.ts'
 import { connectAcceptingAgent } from '../../kit/accepting-agent.ts'
 import { testServer } from '../../kit/test-server.ts'
-import { recordStatements } from '../support/statements.ts'
+import { recordStatements } from '../support/record-statements.ts'
 import { notOnPostgres, notRepeated } from '../support/store.ts'
 
 /** Starts a server with all plugins, and a superadmin with a token. */

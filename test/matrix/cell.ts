@@ -1,8 +1,8 @@
 // A cell of the matrix: a rule of one kind under one limit, beside a rule of another owner (the neighbour).
 import type { Test } from 'tap'
 import { freePort } from '../support/ports.ts'
-import type { RuleKind } from './kinds.ts'
 import type { Limit, Outcome } from './limits.ts'
+import type { RuleKind } from './rule-kinds.ts'
 import { createRule, type TestRule } from './test-rule.ts'
 import type { Stats, World } from './world.ts'
 

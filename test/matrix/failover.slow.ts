@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { openUnresponsiveTarget } from '../engine/engine-fixture.ts'
 import { freePort } from '../support/ports.ts'
 import { openTarget } from './callers.ts'
-import { failoverKinds, type RuleKind } from './kinds.ts'
+import { failoverKinds, type RuleKind } from './rule-kinds.ts'
 import { createRule, type RuleSpec, type TestRule } from './test-rule.ts'
 import { engines, openWorld, retryDelay, type Stats, type World } from './world.ts'
 

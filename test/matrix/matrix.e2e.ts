@@ -3,8 +3,8 @@ import { setTimeout as after } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { EngineName } from '../../agent/engine/select-engine.ts'
 import { type Cell, openCell } from './cell.ts'
-import { type RuleKind, restoredKinds, ruleKinds } from './kinds.ts'
 import { limits } from './limits.ts'
+import { type RuleKind, restoredKinds, ruleKinds } from './rule-kinds.ts'
 import { engines, openWorld } from './world.ts'
 
 const concurrency = 12 // cells at the same time

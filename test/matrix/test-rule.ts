@@ -3,7 +3,7 @@ import type { Test } from 'tap'
 import { clientHello } from '../engine/client-hellos.ts'
 import { freePort } from '../support/ports.ts'
 import { type Caller, dial, openTarget, type Target } from './callers.ts'
-import type { RuleKind } from './kinds.ts'
+import type { RuleKind } from './rule-kinds.ts'
 import type { World } from './world.ts'
 
 export interface RuleSpec {

@@ -11,8 +11,8 @@ import type { PostgresPlace } from '../../kernel/store/sql/database.ts'
 import { acceptingScript } from '../../kit/accepting-agent.ts'
 import { connectAgent } from '../../kit/scripted-agent.ts'
 import { makeCertificate } from '../../plugins/certificate/make-certificate.ts'
+import { startedServer, until } from '../support/await-server.ts'
 import { start } from '../support/process.ts'
-import { startedServer, until } from '../support/started-server.ts'
 import { makeCluster } from './cluster.ts'
 
 const cluster = await makeCluster()

@@ -6,9 +6,9 @@ import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer, connect as dial } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { until } from '../support/await-server.ts'
 import { freePort } from '../support/ports.ts'
 import { type CommandResult, type Process, sluice, start } from '../support/process.ts'
-import { until } from '../support/started-server.ts'
 import { type Debian, openDebian, shown } from './several/host.ts'
 
 const names = ['gate-1', 'gate-2', 'gate-3'] as const

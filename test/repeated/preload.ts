@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const opened = import.meta.resolve('../../kernel/store/open.ts')
-const repeating = import.meta.resolve('./open.ts')
+const repeating = import.meta.resolve('./open-store.ts')
 
 registerHooks({
   resolve(specifier, context, next) {

@@ -1,7 +1,7 @@
 // Callers that the server has cached from an earlier request. Changes to a caller apply to the next request.
 import t, { type Test } from 'tap'
 import { Credential, User } from '../../../kernel/identity/entities.ts'
-import { recordStatements } from '../../../test/support/statements.ts'
+import { recordStatements } from '../../../test/support/record-statements.ts'
 import { notOnPostgres } from '../../../test/support/store.ts'
 import { Password, Session } from '../entities.ts'
 import { addUser, depsOf, type ErrorBody, onboardedServer, root, signedInBrowser } from './fixture.ts'

@@ -1,7 +1,7 @@
 // Counts the statements of requests. Counts do not depend on the machine, so any growth is a regression.
 import t from 'tap'
 import { plugins as builtin } from '../../../config/plugins.ts'
-import { recordStatements } from '../../../test/support/statements.ts'
+import { recordStatements } from '../../../test/support/record-statements.ts'
 import { notRepeated } from '../../../test/support/store.ts'
 import { Rule } from '../../rules/entities.ts'
 import { rulesFixture } from '../../rules/test/fixture.ts'

@@ -1,6 +1,6 @@
 // Quotas at full speed in every engine mode. test/bench/quota-overshoot.ts does the same at full size.
 import t from 'tap'
-import { allowedBytes, exhaust, race } from '../../../test/bench/overshoot/measure.ts'
+import { allowedBytes, exhaust, race } from '../../../test/bench/overshoot/measure-overshoot.ts'
 import {
   type EngineMode,
   engineModes,

@@ -1,7 +1,7 @@
 // The cost of a new rule does not grow with the number of stored rules.
 import t from 'tap'
 import { Statements } from '../../../kernel/store/sqlite/statements.ts'
-import { recordStatements } from '../../../test/support/statements.ts'
+import { recordStatements } from '../../../test/support/record-statements.ts'
 import { rulesFixture } from './fixture.ts'
 
 t.test('the checks of a new rule use indexes and read no other rules', async t => {

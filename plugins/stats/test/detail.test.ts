@@ -3,7 +3,7 @@ import { get, type IncomingMessage } from 'node:http'
 import t, { type Test } from 'tap'
 import { plugins as builtin } from '../../../config/plugins.ts'
 import { operatorToken } from '../../../kit/test-server.ts'
-import { recordStatements } from '../../../test/support/statements.ts'
+import { recordStatements } from '../../../test/support/record-statements.ts'
 import { notOnPostgres } from '../../../test/support/store.ts'
 import { minute, row, type StatsFixture, statsFixture } from './fixture.ts'
 

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import type { AgentPlugin, SourceLimit } from '../../../agent/plugin.ts'
 import { runAgent, testAgent, testServer } from '../../../kit/public.ts'
 import { insertClient } from '../../../kit/test-server.ts'
-import { recordStatements } from '../../../test/support/statements.ts'
+import { recordStatements } from '../../../test/support/record-statements.ts'
 import { notOnPostgres } from '../../../test/support/store.ts'
 import type { SwitchRecord } from '../schema.ts'
 

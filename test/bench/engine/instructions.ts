@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { haproxyConfig, isListening, nginxConfig, run, serverPort, stop, versionOf } from './forwarders.ts'
-import { formatNumber, table } from './table.ts'
+import { formatNumber, table } from './result-tables.ts'
 
 const { values } = parseArgs({
   options: {

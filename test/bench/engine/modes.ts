@@ -1,6 +1,6 @@
 // The modes of the bench and its gates, as data.
 
-import type { Place } from './places.ts'
+import type { Place } from './rule-variants.ts'
 
 // native-copy: the native engine without splice; haproxy-1m: HAProxy with pipes of 1 MiB; floor-...: a bare relay.
 export type Forwarder =

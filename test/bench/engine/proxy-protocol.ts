@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startAgent, type TestFolder, testCluster } from '../../support/test-cluster.ts'
 import { run, serverPort } from './forwarders.ts'
-import { intervalOfMedian, type Metrics, summary } from './table.ts'
+import { intervalOfMedian, type Metrics, summary } from './result-tables.ts'
 
 const { values } = parseArgs({
   options: {

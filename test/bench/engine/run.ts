@@ -19,8 +19,8 @@ import {
   versionOf
 } from './forwarders.ts'
 import { type Forwarder, floors, isCounted, type Mode, modes, ours } from './modes.ts'
-import { type Place, startPlaces } from './places.ts'
-import { type Counted, floorTable, gateTable, type Metrics, modeTables, type Runs } from './table.ts'
+import { type Counted, floorTable, gateTable, type Metrics, modeTables, type Runs } from './result-tables.ts'
+import { type Place, startPlaces } from './rule-variants.ts'
 
 const { values } = parseArgs({
   options: {

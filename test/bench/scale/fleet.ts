@@ -5,7 +5,7 @@ import { encodeRow, StatsReport, messages as statsMessages } from '../../../agen
 import { connectAgent, type ScriptedAgent, scriptedResponse } from '../../../kit/scripted-agent.ts'
 import { RulePush, RuleRemove, messages as ruleMessages } from '../../../plugins/rules/wire.ts'
 import { SwitchRemove, SwitchSet, messages as switchMessages } from '../../../plugins/under-attack/wire.ts'
-import { addressOf } from './address.ts'
+import { addressOf } from './agent-address.ts'
 import { serveOrders } from './processes.ts'
 import type { SeededAgent } from './seed.ts'
 

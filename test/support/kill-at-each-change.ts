@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { spawnChild } from './child-process.ts'
 
-const preload = join(import.meta.dirname, 'kill-at.ts')
+const preload = join(import.meta.dirname, 'kill-at-file-change.ts')
 
 /**
  * Runs a module again and again, killed before its first, second, ... change of a file, until it completes. `prepare`

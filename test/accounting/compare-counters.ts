@@ -1,7 +1,7 @@
 // Compares the counted bytes with what both ends of every connection saw.
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Test } from 'tap'
-import { type Arrival, arrivedBytes, type Flow } from './ends.ts'
+import { type Arrival, arrivedBytes, type Flow } from './tcp-route.ts'
 import { pause, type Rule, type World } from './world.ts'
 
 /** All rules of the test, deleted ones included, and its start. */

@@ -3,7 +3,7 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import type { TestFolder } from '../support/test-cluster.ts'
-import { type Flow, newFlow, type Route, recordArrival } from './ends.ts'
+import { type Flow, newFlow, type Route, recordArrival } from './tcp-route.ts'
 
 const maxBytes = 1400
 const headBytes = 8 // number and size of the response, 4 bytes each

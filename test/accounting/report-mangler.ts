@@ -5,7 +5,7 @@ import { openCodec } from '../../kernel/wire/codec.ts'
 import { controlMessages } from '../../kernel/wire/control.ts'
 import { type Envelope, wireMessages } from '../../kernel/wire/envelope.ts'
 import type { SeededRandom } from '../bench/soak/seeded-random.ts'
-import { randomElement, shuffled } from './chance.ts'
+import { randomElement, shuffled } from './random-choice.ts'
 
 export type Message = Static<(typeof Envelope)['body']>
 export type Reports = ReturnType<typeof openReports>

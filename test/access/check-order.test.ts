@@ -1,7 +1,7 @@
 // The order of checks: body and query, then the resource, then who owns it.
 import t from 'tap'
-import { accessFixture } from './fixture.ts'
-import { rows } from './table.ts'
+import { accessFixture } from './access-fixture.ts'
+import { rows } from './access-table.ts'
 
 const unknown = '01ARZ3NDEKTSV4RRFFQ69G5FAV'
 const long = 'é'.repeat(128)

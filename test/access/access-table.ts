@@ -188,7 +188,8 @@ export const rows: readonly Row[] = lines(table).map(line => {
   const [method = '', path = '', access = '', ok = '', ...special] = line.slice(2).trim().split(/ +/)
   const row = { method, path, access, ok, special: pairs(special) }
   const unknown = [...row.special.keys()].find(key => !isKey(key))
-  if (unknown !== undefined) throw new TypeError(`table.ts: ${method} ${path}: no caller is ${unknown}`)
+  if (unknown !== undefined)
+    throw new TypeError(`access-table.ts: ${method} ${path}: no caller is ${unknown}`)
   const expect = (caller: Caller, kind: Kind): string => expected(row, caller, kind)
   return { route: `${method} ${path}`, method, path, access, isPlanned: line.startsWith('?'), expect }
 })
@@ -232,7 +233,7 @@ function verdictOf(path: string, caller: Caller, kind: Kind): string | null {
   )
   for (const [at, segment] of inOrder) {
     const cells = verdicts.get(segment)
-    if (!cells) throw new TypeError(`table.ts has no line for ids of ${segment}`)
+    if (!cells) throw new TypeError(`access-table.ts has no line for ids of ${segment}`)
     const relation = relationOf(caller, segment, relationAt(kind, at, segments.length))
     const cell = cells[(caller.role === 'plain' ? 0 : 2) + (relation === 'missing' ? 1 : 0)] ?? '.'
     if (relation !== 'own' && cell !== '.') return cell

@@ -6,7 +6,7 @@ import { connect, createServer, type TLSSocket } from 'node:tls'
 import SQLite from 'better-sqlite3'
 import Fastify from 'fastify'
 import { makeCertificate } from '../../../plugins/certificate/make-certificate.ts'
-import { addressOf } from './address.ts'
+import { addressOf } from './agent-address.ts'
 import type { CallersOrder, Took } from './callers.ts'
 import { cpuMsOf, residentMiB, serveOrders, startHelper } from './processes.ts'
 
@@ -29,7 +29,7 @@ export async function bareCosts({
   readonly calls: number
   readonly connections: number
 }) {
-  const server = startHelper('bare.ts')
+  const server = startHelper('bare-costs.ts')
   const callers = startHelper('callers.ts')
   try {
     const { pid, origin, tlsPort } = await server.ask<Serving>({ do: 'serve' satisfies BareOrder })

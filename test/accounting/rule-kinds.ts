@@ -2,8 +2,8 @@
 import { clientHello } from '../engine/client-hellos.ts'
 import { freePort } from '../support/ports.ts'
 import type { TestFolder } from '../support/test-cluster.ts'
-import { openDatagrams } from './datagrams.ts'
-import { openRoute, type Route } from './ends.ts'
+import { openRoute, type Route } from './tcp-route.ts'
+import { openDatagrams } from './udp-route.ts'
 
 export interface Kind {
   readonly name: string

@@ -8,7 +8,7 @@ import t, { type Test } from 'tap'
 import { engines } from '../matrix/world.ts'
 import { freePort } from '../support/ports.ts'
 import { startAgent, type TestCluster, testCluster } from '../support/test-cluster.ts'
-import { answerAt } from './name-at.ts'
+import { answerAt } from './read-answer.ts'
 
 const host = '127.0.0.1'
 const pauses = Number(process.env['PAUSES'] ?? 5) // a manual run takes 50

@@ -10,9 +10,9 @@ import { type Deps, origin } from '../../plugins/auth/test/fixture.ts'
 import { capability, Targets } from '../../plugins/grants/wire.ts'
 import { type RulesFixture, rulesFixture } from '../../plugins/rules/test/fixture.ts'
 import { messages, updateCapability } from '../../plugins/rules/wire.ts'
+import { type Kind, relationAt, segmentsOf } from './access-table.ts'
 import { type Caller, callers, password, resetUsers } from './callers.ts'
 import { apiResources, canaryOf, storeResources, unknownId } from './resources.ts'
-import { type Kind, relationAt, segmentsOf } from './table.ts'
 
 export interface AccessFixture extends RulesFixture {
   readonly edge: string // a client on which ada has a grant; its agent supports only rules and target filters
