@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { CommandIndex } from '../plugins/cli/installed.ts'
+import type { CommandIndex } from '../plugins/cli/program/installed-commands.ts'
 
 /** The index of commands, written by `npm run index`. */
 export const index = JSON.parse(

@@ -1,6 +1,6 @@
 // The commands of each plugin. `npm run index` makes command-index.json from them.
 import type { DeclaredField } from '../agent/wire/rule-field.ts'
-import type { CommandModules } from '../plugins/cli/installed.ts'
+import type { CommandModules } from '../plugins/cli/program/installed-commands.ts'
 
 /** Loads the options of `rule push` of a plugin that adds nothing else to the command line. */
 const pushOptionsOf = (load: () => Promise<Declarations>) => async () => {

@@ -10,9 +10,10 @@ import { index } from '../config/command-index.ts'
 import { plugins as builtin } from '../config/plugins.ts'
 import { Fault } from '../kernel/base/errors.ts'
 import { kernelCodes } from '../kernel/plugin-problems.ts'
-import { completion } from '../plugins/cli/completion.ts'
-import { filledBare, withExtraArgs } from '../plugins/cli/installed.ts'
-import { convertArgs, openProgram } from '../plugins/cli/program.ts'
+import { completion } from '../plugins/cli/program/completion.ts'
+import { convertArgs } from '../plugins/cli/program/convert-args.ts'
+import { filledBare, withExtraArgs } from '../plugins/cli/program/installed-commands.ts'
+import { openProgram } from '../plugins/cli/program/program.ts'
 
 const root = join(import.meta.dirname, '..')
 const plugins = await Promise.all(Object.values(builtin).map(async load => (await load()).default))

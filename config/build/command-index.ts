@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { inDependencyOrder } from '../../kernel/dependency-order.ts'
 import { kernelCodes } from '../../kernel/plugin-problems.ts'
 import type { Fill, Slot } from '../../kernel/slot.ts'
-import { type CommandIndex, filledBare, withExtraArgs } from '../../plugins/cli/installed.ts'
+import { type CommandIndex, filledBare, withExtraArgs } from '../../plugins/cli/program/installed-commands.ts'
 import { commandModules } from '../commands.ts'
 import { plugins as builtin } from '../plugins.ts'
 

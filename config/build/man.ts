@@ -2,8 +2,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command as Program } from 'commander'
-import { completion } from '../../plugins/cli/completion.ts'
-import { openProgram } from '../../plugins/cli/program.ts'
+import { completion } from '../../plugins/cli/program/completion.ts'
+import { openProgram } from '../../plugins/cli/program/program.ts'
 import { index } from '../command-index.ts'
 
 const root = join(import.meta.dirname, '..', '..')

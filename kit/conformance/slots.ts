@@ -3,7 +3,7 @@ import { reasonOf } from '../../kernel/base/errors.ts'
 import type { Server } from '../../kernel/kernel.ts'
 import type { Plugin } from '../../kernel/plugin.ts'
 import type { Slot } from '../../kernel/slot.ts'
-import { filledBare } from '../../plugins/cli/installed.ts'
+import { filledBare } from '../../plugins/cli/program/installed-commands.ts'
 
 /** Reads the plugin's values like commands do, which have no services. */
 export function commandProblems(plugins: readonly Plugin[], plugin: Plugin): string[] {

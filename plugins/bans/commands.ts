@@ -32,13 +32,13 @@ const add = defineCommand({
   }),
   positional: ['source'],
   async run({ api, args: { source, client, rule, for: time, reason, keep = false }, print }) {
-    const { secondsOf } = await import('../cli/command-exports.ts') // `rule push` also loads this file
+    const { parseDuration } = await import('../cli/command-exports.ts') // `rule push` also loads this file
     const { bans } = await api.call('POST /v1/bans', {
       body: {
         source,
         ...(client !== undefined && { client: await findClientId(api, client) }),
         ...(rule !== undefined && { rule_id: rule }),
-        ...(time !== undefined && { for_secs: secondsOf(time) }),
+        ...(time !== undefined && { for_secs: parseDuration(time) }),
         ...(reason !== undefined && { reason }),
         ...(keep && { live: 'keep' as const })
       }

@@ -1,13 +1,13 @@
 import { Type } from '../../kernel/cli/args.ts'
 import { type Command, defineCommand } from '../../kernel/cli/command.ts'
 import { newSecret } from '../../kernel/identity/secret.ts'
-import { complete } from './complete.ts'
+import { commands as login } from './api/login.ts'
 import { explainError } from './explain-error.ts'
-import { commands as login } from './login.ts'
+import { completeValues } from './program/complete-values.ts'
 
 export const commands: readonly Command[] = [
   ...login,
-  complete,
+  completeValues,
   explainError,
   defineCommand({
     name: 'server',

@@ -2,7 +2,7 @@
 import { index } from '../../config/command-index.ts'
 import { commandModules as modules } from '../../config/commands.ts'
 import { type BuiltinPlugins, offerBuiltinPlugins } from '../../kernel/platform/plugins/builtin-plugins.ts'
-import { runCommandLine, type Source } from './run.ts'
+import { runCommandLine, type Source } from './run-command-line.ts'
 
 /** Few commands need the lists, which are loaded for them alone. */
 const loadBuiltinPlugins = async (): Promise<BuiltinPlugins> =>
@@ -13,12 +13,12 @@ const source: Source = {
   index,
   async loadManifests(own, file) {
     const [{ loadManifests }, { server }] = await Promise.all([
-      import('./manifests.ts'),
+      import('./program/load-manifests.ts'),
       loadBuiltinPlugins()
     ])
     return loadManifests(server, own, file)
   },
-  loadServerSide: () => import('./server-side.ts')
+  loadServerSide: () => import('./server/server-context.ts')
 }
 
 /** Runs the command line; returns the exit code. */

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { Fault, serverUnreachable, wrongUsage } from '../../kernel/base/errors.ts'
 import { Type } from '../../kernel/cli/args.ts'
 import { type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
-import { cacertHelp, originIn, quote } from '../cli/exports.ts'
+import { cacertHelp, originIn, quoteForShell } from '../cli/exports.ts'
 import { createAdministrator, refuseSecond } from './administrator.ts'
 import { askEndpoint, askPassword, askSetupToken, askUser } from './answers.ts'
 import { localOrigin, startServer, writeConfig } from './new-server.ts'
@@ -103,7 +103,9 @@ async function setUpNew(call: Call, origin: string, questions: Questions) {
     const given = { origin, publicOrigin, user, displayName: args.display_name ?? user, password }
     const login = await createAdministrator(call, { ...given, ...server }, questions).finally(server.stop)
     const options = file === undefined ? [] : ['--config', file]
-    const start = ['sluice', 'server', ...options, ...(written ? [] : optionsOf(known))].map(quote).join(' ')
+    const start = ['sluice', 'server', ...options, ...(written ? [] : optionsOf(known))]
+      .map(quoteForShell)
+      .join(' ')
     return { ...login, data_dir: dataDir, next: [start, ...firstSteps(call, origin)] }
   } catch (error) {
     written?.takeBack()
@@ -120,6 +122,6 @@ const optionsOf = (keys: Readonly<Record<string, string>>): string[] =>
   Object.entries(keys).flatMap(([key, value]) => [`--${key.replaceAll('_', '-')}`, value])
 
 function firstSteps({ env }: Call, origin: string): string[] {
-  const sluice = originIn(undefined, env) === origin ? 'sluice' : `SVC_SERVER=${quote(origin)} sluice`
+  const sluice = originIn(undefined, env) === origin ? 'sluice' : `SVC_SERVER=${quoteForShell(origin)} sluice`
   return [`${sluice} client enroll paris`, `${sluice} rule push paris 8080 127.0.0.1:80`]
 }

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { Type } from '../../kernel/cli/args.ts'
 import { type Api, defineCommand } from '../../kernel/cli/command.ts'
-import { originIn, quote } from '../cli/exports.ts'
+import { originIn, quoteForShell } from '../cli/exports.ts'
 import { enrollAgent, runAgent } from './agent-process.ts'
 import { operatorTokenIn } from './operator-token.ts'
 
@@ -60,7 +60,7 @@ async function enrollOnce(api: Api, stateDir: string): Promise<void> {
 
 /** `tokenFile` null: the operator token is configured. */
 function nextSteps(origin: string, tokenFile: string | null, setupToken: string | undefined): string[] {
-  const token = tokenFile === null ? 'YOUR_OPERATOR_TOKEN' : `$(cat ${quote(tokenFile)})`
+  const token = tokenFile === null ? 'YOUR_OPERATOR_TOKEN' : `$(cat ${quoteForShell(tokenFile)})`
   const server = origin === originIn(undefined, {}) ? '' : `SVC_SERVER=${origin} `
   const { host } = new URL(origin)
   return [
@@ -83,4 +83,4 @@ function nextSteps(origin: string, tokenFile: string | null, setupToken: string 
 const self = (): string =>
   process.env['npm_package_name'] === 'sluice'
     ? 'npm run -s sluice --'
-    : [process.execPath, process.argv[1] ?? ''].map(quote).join(' ')
+    : [process.execPath, process.argv[1] ?? ''].map(quoteForShell).join(' ')

@@ -1,6 +1,6 @@
 import { Type } from '../../kernel/cli/args.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
-import { secondsOf } from '../cli/command-exports.ts'
+import { parseDuration } from '../cli/command-exports.ts'
 import { ClientArg, findClientId } from '../clients/exports.ts'
 
 const columns = ['client_name', 'until', 'connections', 'new_connections', 'within_secs', 'made_by', 'reason']
@@ -23,7 +23,7 @@ const on = defineCommand({
     within_secs: count('Period for --new-connections; default 10.')
   }),
   async run({ api, args: { client, for: time, ...more }, print }) {
-    const body = { ...more, ...(time !== undefined && { for_secs: secondsOf(time) }) }
+    const body = { ...more, ...(time !== undefined && { for_secs: parseDuration(time) }) }
     if (client === undefined) {
       const { under_attack } = await api.call('PUT /v1/under-attack', { body })
       return print.data(under_attack, columns)

@@ -9,7 +9,7 @@ import { controlChars } from '../../kernel/base/log.ts'
 import type { TestServer } from '../../kit/test-server.ts'
 import { isOnPostgres } from '../../kit/test-store.ts'
 import { onboardedServer } from '../../plugins/auth/test/fixture.ts'
-import { openPrint } from '../../plugins/cli/print.ts'
+import { openPrint } from '../../plugins/cli/terminal/print.ts'
 
 const plugins = [
   'users',

@@ -1,8 +1,9 @@
 import t from 'tap'
 import { Type } from 'typebox'
 import { defineCommand } from '../../kernel/cli/command.ts'
-import { openPrint } from '../../plugins/cli/print.ts'
-import { convertArgs, openProgram } from '../../plugins/cli/program.ts'
+import { convertArgs } from '../../plugins/cli/program/convert-args.ts'
+import { openProgram } from '../../plugins/cli/program/program.ts'
+import { openPrint } from '../../plugins/cli/terminal/print.ts'
 
 const push = defineCommand({
   name: 'rule push',

@@ -1,6 +1,6 @@
 // The program of the single-file agent: the agent's commands only.
 import { Fault, wrongUsage } from '../../../kernel/base/errors.ts'
-import { runCommandLine, type Source } from '../../../plugins/cli/run.ts'
+import { runCommandLine, type Source } from '../../../plugins/cli/run-command-line.ts'
 import { index } from '../../command-index.ts'
 
 // Plugins import `sluice/agent-plugin` from this file (see public-modules.ts), and so share its modules.

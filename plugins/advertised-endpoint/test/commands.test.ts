@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { CommandCall } from '../../../kernel/cli/command.ts'
 import { operatorToken, testServer } from '../../../kit/test-server.ts'
-import { openApi } from '../../cli/api.ts'
+import { openApiClient } from '../../cli/api/api-client.ts'
 import plugin from '../plugin.ts'
 
 type Args = Readonly<Record<string, unknown>>
@@ -12,7 +12,7 @@ t.test('the endpoint is shown, set and cleared from the command line', async t =
   const run = async (name: string, args: Args = {}) => {
     const call: Pick<CommandCall<Args>, 'args' | 'api' | 'print'> = {
       args,
-      api: openApi({
+      api: openApiClient({
         origin: server.origin,
         token: operatorToken,
         exitOf: async () => 1,

@@ -1,7 +1,7 @@
 // Both halves: a server and an agent with a fake engine.
 import t, { type Test } from 'tap'
 import { runAgent, testServer } from '../../../kit/public.ts'
-import { secondsOf } from '../../cli/command-exports.ts'
+import { parseDuration } from '../../cli/command-exports.ts'
 import { until } from '../../rules/test/fixture.ts'
 import { BanBook } from '../ban-book.ts'
 import type { Ban } from '../wire.ts'
@@ -205,7 +205,7 @@ t.test('beyond 5,000 bans the one that ends first is evicted', t => {
 })
 
 t.test('a duration is a number and a unit', t => {
-  t.same(['30s', '10m', '1h', '7d'].map(secondsOf), [30, 600, 3_600, 604_800])
-  for (const bad of ['1', 'h', '1w', '-1h', '1.5h']) t.throws(() => secondsOf(bad), /is no time/)
+  t.same(['30s', '10m', '1h', '7d'].map(parseDuration), [30, 600, 3_600, 604_800])
+  for (const bad of ['1', 'h', '1w', '-1h', '1.5h']) t.throws(() => parseDuration(bad), /is no time/)
   t.end()
 })

@@ -3,9 +3,10 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
-import { openApi } from '../api.ts'
+import { openApiClient } from '../api/api-client.ts'
 
-const apiOf = (origin: string) => openApi({ origin, token: 'x', exitOf: async () => 1, plainHttp: 'refused' })
+const apiOf = (origin: string) =>
+  openApiClient({ origin, token: 'x', exitOf: async () => 1, plainHttp: 'refused' })
 
 t.test('a redirect is not followed with the token; the error says where it leads', async t => {
   const asked: (string | undefined)[] = []

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import t from 'tap'
 import { Type } from 'typebox'
 import { type Command, defineCommand } from '../../../kernel/cli/command.ts'
-import { completion } from '../completion.ts'
+import { completion } from '../program/completion.ts'
 
 const command = (name: string, args = {}): Command =>
   defineCommand({ name, summary: name, args: Type.Object(args), needs: 'nothing', async run() {} })

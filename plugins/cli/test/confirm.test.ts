@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream'
 import t from 'tap'
-import { openConfirm } from '../confirm.ts'
+import { openConfirm } from '../terminal/confirm.ts'
 
 const terminal = (answer: string) => {
   const input = Object.assign(new PassThrough(), { isTTY: true })

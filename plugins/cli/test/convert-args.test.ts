@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Type } from 'typebox'
-import { convertArgs } from '../program.ts'
+import { convertArgs } from '../program/convert-args.ts'
 
 t.test('an invalid choice is refused with the list of choices', async t => {
   const bucket = Type.Optional(Type.Union([Type.Literal('1m'), Type.Literal('1h')]))

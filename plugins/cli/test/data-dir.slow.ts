@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, sta
 import { join } from 'node:path'
 import t from 'tap'
 import { sluice } from '../../../test/support/process.ts'
-import { unsuitableKind } from '../filesystem.ts'
+import { unsuitableKind } from '../server/check-filesystem.ts'
 
 const uri = `svc://127.0.0.1:1/enroll?pin=sha256:${'a'.repeat(64)}&code=x`
 const backup = 'nightly.backup'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { refusedKind, typeAt } from '../filesystem.ts'
+import { refusedKind, typeAt } from '../server/check-filesystem.ts'
 
 t.test(
   'network, cluster, guest-share and memory filesystems are refused, local ones of FUSE are not',

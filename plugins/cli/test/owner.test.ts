@@ -1,7 +1,7 @@
 import { chownSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { keepOwner } from '../owner.ts'
+import { keepOwner } from '../server/keep-owner.ts'
 
 const skip = process.getuid?.() === 0 ? false : 'only root can change owners'
 const nobody = 65534

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { parseQuantity } from '../../../kernel/platform/quantity.ts'
-import { openPrint } from '../print.ts'
-import { cut, fit, widthOf } from '../width.ts'
+import { cut, fit, widthOf } from '../terminal/column-width.ts'
+import { openPrint } from '../terminal/print.ts'
 
 const now = Date.parse('2026-01-15T12:00:00Z')
 

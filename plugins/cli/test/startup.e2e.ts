@@ -9,7 +9,7 @@ import { openStore } from '../../../kernel/store/open.ts'
 import { privateDir } from '../../../test/support/private-dir.ts'
 import { sluice, start } from '../../../test/support/process.ts'
 import { notOnPostgres } from '../../../test/support/store.ts'
-import { unsuitableKind } from '../filesystem.ts'
+import { unsuitableKind } from '../server/check-filesystem.ts'
 
 const freePorts = {
   SVC_OPERATOR_HTTP_LISTEN: '127.0.0.1:0',

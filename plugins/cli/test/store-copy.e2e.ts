@@ -5,7 +5,7 @@ import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { privateDir } from '../../../test/support/private-dir.ts'
 import { start } from '../../../test/support/process.ts'
-import { copyStore } from '../store-copy.ts'
+import { copyStore } from '../server/copy-store.ts'
 
 t.test(
   'a start that migrates a store keeps a copy of it as it was; a first or another start makes none',

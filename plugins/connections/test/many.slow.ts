@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import { startEchoServer } from '../../../test/support/live-stream.ts'
 import { freePort } from '../../../test/support/ports.ts'
 import { startAgent, type TestCluster, testCluster, token } from '../../../test/support/test-cluster.ts'
-import { readEvents } from '../../cli/event-stream.ts'
+import { readEvents } from '../../cli/api/event-stream.ts'
 import type { ConnectionsEvent } from '../schema.ts'
 
 const given = process.env['CONNECTIONS']

@@ -6,9 +6,10 @@ import type { CommandCall } from '../../../kernel/cli/command.ts'
 import { Client } from '../../../kernel/identity/entities.ts'
 import { kernelCodes } from '../../../kernel/plugin-problems.ts'
 import { operatorToken, testServer } from '../../../kit/test-server.ts'
-import { openApi } from '../../cli/api.ts'
-import { openPrint } from '../../cli/print.ts'
-import { convertArgs, openProgram } from '../../cli/program.ts'
+import { openApiClient } from '../../cli/api/api-client.ts'
+import { convertArgs } from '../../cli/program/convert-args.ts'
+import { openProgram } from '../../cli/program/program.ts'
+import { openPrint } from '../../cli/terminal/print.ts'
 import clients from '../../clients/plugin.ts'
 import enrollment from '../plugin.ts'
 
@@ -22,7 +23,7 @@ async function commandFixture(t: Test, ...names: readonly string[]) {
   const commands = [...(clients.commands ?? []), ...(enrollment.commands ?? [])]
   const codes = [...kernelCodes, ...(clients.codes ?? []), ...(enrollment.codes ?? [])]
   const exitOf = async (code: string) => codes.find(row => row.code === code)?.exit ?? 1
-  const api = openApi({ origin: server.origin, token: operatorToken, exitOf, plainHttp: 'refused' })
+  const api = openApiClient({ origin: server.origin, token: operatorToken, exitOf, plainHttp: 'refused' })
 
   /** Returns what the command prints, or the error code and the exit code. */
   async function run(...argv: readonly string[]): Promise<string> {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { CommandCall } from '../../../kernel/cli/command.ts'
 import { operatorToken } from '../../../kit/test-server.ts'
-import { openApi } from '../../cli/api.ts'
+import { openApiClient } from '../../cli/api/api-client.ts'
 import plugin from '../plugin.ts'
 import { quotaFixture } from './fixture.ts'
 
@@ -14,7 +14,7 @@ t.test('quotas are set, cleared, shown, listed and deleted from the command line
   const run = async (name: string, args: Args = {}) => {
     const call: Pick<CommandCall<Args>, 'args' | 'api' | 'print'> = {
       args,
-      api: openApi({
+      api: openApiClient({
         origin: server.origin,
         token: operatorToken,
         exitOf: async () => 1,

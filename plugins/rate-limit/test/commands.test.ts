@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { CommandCall } from '../../../kernel/cli/command.ts'
 import { operatorToken } from '../../../kit/test-server.ts'
-import { openApi } from '../../cli/api.ts'
+import { openApiClient } from '../../cli/api/api-client.ts'
 import { fills } from '../commands.ts'
 import plugin from '../plugin.ts'
 import { rateLimitFixture } from './fixture.ts'
@@ -15,7 +15,7 @@ t.test('limits of a rule and of an owner are set and removed from the command li
   const run = async (name: string, args: Args = {}) => {
     const call: Pick<CommandCall<Args>, 'args' | 'api' | 'print'> = {
       args,
-      api: openApi({
+      api: openApiClient({
         origin: server.origin,
         token: operatorToken,
         exitOf: async () => 1,

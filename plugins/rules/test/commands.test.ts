@@ -1,7 +1,7 @@
 import t from 'tap'
 import { Fault } from '../../../kernel/base/errors.ts'
 import type { CommandCall } from '../../../kernel/cli/command.ts'
-import { openPrint } from '../../cli/print.ts'
+import { openPrint } from '../../cli/terminal/print.ts'
 import { parseTarget } from '../commands/request-parts.ts'
 import { commands } from '../commands.ts'
 import { columnSlot, pushOptionsSlot } from '../exports.ts'

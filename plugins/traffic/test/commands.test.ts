@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { CommandCall } from '../../../kernel/cli/command.ts'
 import { operatorToken } from '../../../kit/test-server.ts'
-import { openApi } from '../../cli/api.ts'
+import { openApiClient } from '../../cli/api/api-client.ts'
 import { minute, row, statsFixture } from '../../stats/test/fixture.ts'
 import plugin from '../plugin.ts'
 
@@ -18,7 +18,7 @@ t.test('the traffic of a client is found by the name of the client', async t => 
   const run = async (name: string, args: Args) => {
     const call: Pick<CommandCall<Args>, 'args' | 'api' | 'print'> = {
       args: { ...args, ...span },
-      api: openApi({
+      api: openApiClient({
         origin: server.origin,
         token: operatorToken,
         exitOf: async () => 1,

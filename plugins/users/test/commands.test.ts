@@ -6,9 +6,10 @@ import type { CommandCall } from '../../../kernel/cli/command.ts'
 import { kernelCodes } from '../../../kernel/plugin-problems.ts'
 import { operatorToken } from '../../../kit/test-server.ts'
 import auth from '../../auth/plugin.ts'
-import { openApi } from '../../cli/api.ts'
-import { openPrint } from '../../cli/print.ts'
-import { convertArgs, openProgram } from '../../cli/program.ts'
+import { openApiClient } from '../../cli/api/api-client.ts'
+import { convertArgs } from '../../cli/program/convert-args.ts'
+import { openProgram } from '../../cli/program/program.ts'
+import { openPrint } from '../../cli/terminal/print.ts'
 import credentials from '../../credentials/plugin.ts'
 import users from '../plugin.ts'
 import { password, signIn, usersFixture } from './fixture.ts'
@@ -24,7 +25,7 @@ async function commandFixture(t: Test) {
   const app = await usersFixture(t)
   const codes = [...kernelCodes, ...manifests.flatMap(({ codes }) => codes ?? [])]
   const exitOf = async (code: string) => codes.find(row => row.code === code)?.exit ?? 1
-  const api = openApi({ origin: app.server.origin, token: operatorToken, exitOf, plainHttp: 'refused' })
+  const api = openApiClient({ origin: app.server.origin, token: operatorToken, exitOf, plainHttp: 'refused' })
   const commands = manifests.flatMap(({ commands }) => commands ?? [])
 
   /** Returns what the command prints, or the error code and the exit code. */

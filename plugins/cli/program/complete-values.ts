@@ -1,8 +1,8 @@
-import { Type } from '../../kernel/cli/args.ts'
-import { defineCommand } from '../../kernel/cli/command.ts'
+import { Type } from '../../../kernel/cli/args.ts'
+import { defineCommand } from '../../../kernel/cli/command.ts'
 
 /** Prints values for completion. A shell shows no error in the middle of a line. */
-export const complete = defineCommand({
+export const completeValues = defineCommand({
   name: 'complete',
   summary: 'Print values for the completion of arguments; the scripts of completion run it.',
   examples: ['sluice complete /v1/clients client_name'],

@@ -1,6 +1,6 @@
-import { escapeControlChars } from '../../kernel/base/log.ts'
-import type { Column, Print } from '../../kernel/cli/command.ts'
-import { cut, fit, type Measured, pad, widthOf } from './width.ts'
+import { escapeControlChars } from '../../../kernel/base/log.ts'
+import type { Column, Print } from '../../../kernel/cli/command.ts'
+import { cut, fit, type Measured, pad, widthOf } from './column-width.ts'
 
 type Row = Readonly<Record<string, unknown>>
 type Cell = Column<never>

@@ -7,22 +7,23 @@ import { Releases } from '../../kernel/base/releases.ts'
 import { ownVersion } from '../../kernel/base/version.ts'
 import type { CommandCall } from '../../kernel/cli/command.ts'
 import type { ConfigFile } from '../../kernel/platform/config-file.ts'
-import { openApi, originIn } from './api.ts'
-import { givenAuthorities } from './authorities.ts'
-import { completion } from './completion.ts'
-import { openConfirm } from './confirm.ts'
-import { credentialFile, readLogin, tokenFor } from './credential-file.ts'
+import { openApiClient, originIn } from './api/api-client.ts'
+import { givenAuthorities } from './api/authorities.ts'
+import { loginFile, readLogin, tokenFor } from './api/login-file.ts'
+import { completion } from './program/completion.ts'
+import { convertArgs } from './program/convert-args.ts'
 import {
   type CommandIndex,
   type CommandModule,
   type CommandModules,
   type Described,
-  Installed,
+  InstalledCommands,
   type LoadedCommand,
   type Manifests
-} from './installed.ts'
-import { openPrint, type Terminal } from './print.ts'
-import { convertArgs, openProgram } from './program.ts'
+} from './program/installed-commands.ts'
+import { openProgram } from './program/program.ts'
+import { openConfirm } from './terminal/confirm.ts'
+import { openPrint, type Terminal } from './terminal/print.ts'
 
 /** The command line of a program: the commands of `index` that are in `modules`. */
 export interface Source {
@@ -31,7 +32,7 @@ export interface Source {
   /** Loads all manifests, with the commands of no plugin. */
   readonly loadManifests: (own: CommandModule, file: ConfigFile | null) => Promise<Manifests>
   /** Loads what commands have that work on the server itself. */
-  readonly loadServerSide: () => Promise<typeof import('./server-side.ts')>
+  readonly loadServerSide: () => Promise<typeof import('./server/server-context.ts')>
 }
 type Args = Readonly<Record<string, unknown>>
 
@@ -54,7 +55,7 @@ export async function runCommandLine(argv: readonly string[], source: Source): P
       configFile === null || isToBeMade
         ? null
         : (await import('../../kernel/platform/config-file.ts')).readConfigFile(configFile)
-    const installed = new Installed({
+    const installed = new InstalledCommands({
       ...source,
       file,
       agentFile: valueIn(argv, '--config') ?? null,
@@ -108,7 +109,7 @@ function printError({ errorCode: { code }, message, details = {} }: Fault): void
 
 interface Context {
   readonly version: string
-  readonly installed: Installed
+  readonly installed: InstalledCommands
   readonly file: ConfigFile | null
   readonly loadServerSide: Source['loadServerSide']
 }
@@ -121,8 +122,8 @@ async function execute({ command, filled }: LoadedCommand, given: Args, context:
   const exitOf = (code: string) => installed.exitOf(code)
   const connect = (origin: string, token: string | undefined) => {
     const authorities = (): string | undefined =>
-      givenAuthorities(given['cacert'], env) ?? readLogin(credentialFile(env), origin)?.cacert
-    return openApi({ origin, token, exitOf, plainHttp, authorities })
+      givenAuthorities(given['cacert'], env) ?? readLogin(loginFile(env), origin)?.cacert
+    return openApiClient({ origin, token, exitOf, plainHttp, authorities })
   }
   const output = given['output']
   if (output !== 'table' && output !== 'json') throw new Fault(wrongUsage, '--output is table or json')
@@ -130,7 +131,7 @@ async function execute({ command, filled }: LoadedCommand, given: Args, context:
   const force = new AbortController()
   const acquired = new Releases() // by `open`; released when the command ends
   const onReload =
-    command.until === 'stopped' ? (await import('./signals.ts')).handleSignals(stop, force) : () => {}
+    command.until === 'stopped' ? (await import('./handle-signals.ts')).handleSignals(stop, force) : () => {}
 
   const origin = originIn(given['server'], env)
   const serverSide = await serverSideOf(command, given, context, { signal: stop.signal, acquired })
@@ -155,7 +156,8 @@ async function execute({ command, filled }: LoadedCommand, given: Args, context:
   }
   const worksOnData = command.needs === 'data' || (command.needs === 'server' && command.until !== 'stopped')
   const dir = worksOnData ? serverSide.dataDir() : given['state_dir']
-  const restoreOwner = typeof dir === 'string' ? (await import('./owner.ts')).keepOwner(dir) : () => {}
+  const restoreOwner =
+    typeof dir === 'string' ? (await import('./server/keep-owner.ts')).keepOwner(dir) : () => {}
   try {
     return (await command.run(call)) ?? 0
   } catch (error) {
@@ -189,8 +191,8 @@ async function serverSideOf(
 ): Promise<ServerSide> {
   if (needs === 'data' || needs === 'server') {
     const { plugins, sections, specifiers } = await installed.manifests()
-    const { openServerSide } = await loadServerSide()
-    return openServerSide({ version, plugins, sections, specifiers, file }, given, lifetime)
+    const { openServerContext } = await loadServerSide()
+    return openServerContext({ version, plugins, sections, specifiers, file }, given, lifetime)
   }
   const absent = (): never => {
     throw new TypeError(`${name} has no data directory: its \`needs\` is ${needs}`)

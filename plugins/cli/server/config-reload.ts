@@ -1,11 +1,11 @@
 // SIGHUP: a running server reads its configuration again. Keys whose schema says `hot` are taken over: their plugins read them
 // whenever they use them. The log names the others.
 import { isDeepStrictEqual } from 'node:util'
-import { Fault, reasonOf } from '../../kernel/base/errors.ts'
-import type { Server } from '../../kernel/kernel.ts'
-import type { LeveledLog } from '../../kernel/platform/log.ts'
-import type { Plugin } from '../../kernel/plugin.ts'
-import { type GivenConfig, serverKeys, validateSettings } from '../../kernel/settings.ts'
+import { Fault, reasonOf } from '../../../kernel/base/errors.ts'
+import type { Server } from '../../../kernel/kernel.ts'
+import type { LeveledLog } from '../../../kernel/platform/log.ts'
+import type { Plugin } from '../../../kernel/plugin.ts'
+import { type GivenConfig, serverKeys, validateSettings } from '../../../kernel/settings.ts'
 
 export interface Reread extends GivenConfig {
   readonly otherPlugins: readonly string[] // names under [plugins] that were added, enabled or disabled since the start
@@ -31,7 +31,7 @@ interface Key {
 }
 
 /** Returns the function that reloads. Reloads run one after the other; one that fails changes nothing and is logged. */
-export function openReload({ server, plugins, started, reread, log }: Options): () => Promise<void> {
+export function openConfigReload({ server, plugins, started, reread, log }: Options): () => Promise<void> {
   const own: Values = { ...validateSettings(plugins, started).server }
   let last = Promise.resolve()
 

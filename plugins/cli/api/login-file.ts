@@ -1,9 +1,9 @@
 // The file of `sluice login`: one credential for each server, readable by its user only.
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { systemClock } from '../../kernel/base/clock.ts'
-import { requirePrivateFile } from '../../kernel/base/directory.ts'
-import { Fault, unauthenticated, wrongUsage } from '../../kernel/base/errors.ts'
+import { systemClock } from '../../../kernel/base/clock.ts'
+import { requirePrivateFile } from '../../../kernel/base/directory.ts'
+import { Fault, unauthenticated, wrongUsage } from '../../../kernel/base/errors.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
@@ -17,7 +17,7 @@ export interface Login {
 
 type Logins = Readonly<Record<string, Login>>
 
-export const credentialFile = (env: Env): string =>
+export const loginFile = (env: Env): string =>
   join(env['XDG_CONFIG_HOME'] || join(env['HOME'] ?? '.', '.config'), 'sluice', 'credentials.json')
 
 export function readLogin(file: string, origin: string): Login | undefined {
@@ -28,7 +28,7 @@ export function readLogin(file: string, origin: string): Login | undefined {
 export function tokenFor(origin: string, env: Env): string | undefined {
   const given = env['SVC_TOKEN'] ?? env['SVC_OPERATOR_TOKEN']
   if (given !== undefined) return given
-  const login = readLogin(credentialFile(env), origin)
+  const login = readLogin(loginFile(env), origin)
   if (login && Date.parse(login.expires_at) <= systemClock.now())
     throw new Fault(
       unauthenticated,

@@ -1,15 +1,15 @@
-import { systemClock } from '../../kernel/base/clock.ts'
-import { Fault, internal } from '../../kernel/base/errors.ts'
-import type { Log } from '../../kernel/base/log.ts'
-import type { RunningServer, ServeOptions } from '../../kernel/cli/command.ts'
-import { boot, logReleaseFailure, type ServerOptions } from '../../kernel/kernel.ts'
-import { openLog } from '../../kernel/platform/log.ts'
-import { containedClock } from '../../kernel/platform/plugins/containment.ts'
-import { validateSettings } from '../../kernel/settings.ts'
-import { openStore } from '../../kernel/store/open.ts'
-import { watchDisk } from './disk.ts'
-import { openPatiently } from './patience.ts'
-import { openReload, type Reread } from './reload.ts'
+import { systemClock } from '../../../kernel/base/clock.ts'
+import { Fault, internal } from '../../../kernel/base/errors.ts'
+import type { Log } from '../../../kernel/base/log.ts'
+import type { RunningServer, ServeOptions } from '../../../kernel/cli/command.ts'
+import { boot, logReleaseFailure, type ServerOptions } from '../../../kernel/kernel.ts'
+import { openLog } from '../../../kernel/platform/log.ts'
+import { containedClock } from '../../../kernel/platform/plugins/containment.ts'
+import { validateSettings } from '../../../kernel/settings.ts'
+import { openStore } from '../../../kernel/store/open.ts'
+import { openConfigReload, type Reread } from './config-reload.ts'
+import { waitForStore } from './wait-for-store.ts'
+import { watchDisk } from './watch-disk.ts'
 
 interface Options {
   readonly onLog: ServeOptions['onLog'] | undefined
@@ -53,7 +53,7 @@ export async function serve({
   const openWatched: typeof openStore = (place, stores) => {
     const open = () => openStore(place, stores, openDisk)
     if (!isPatient || typeof place === 'string') return open()
-    return openPatiently({ open, keys: validateSettings(started.plugins, started).server, log, signal })
+    return waitForStore({ open, keys: validateSettings(started.plugins, started).server, log, signal })
   }
   const server = await boot({
     ...started,
@@ -70,6 +70,6 @@ export async function serve({
     log.info('server.stopped', 'stopped; agents keep forwarding')
   })
   done.catch(() => {}) // the caller may await it later
-  const reload = openReload({ server, plugins: started.plugins, started, reread, log })
+  const reload = openConfigReload({ server, plugins: started.plugins, started, reread, log })
   return { origin: server.origin, reload, done }
 }

@@ -1,12 +1,12 @@
 import { dirname, resolve } from 'node:path'
-import { inDependencyOrder } from '../../kernel/dependency-order.ts'
-import type { ConfigFile } from '../../kernel/platform/config-file.ts'
-import { importExternal } from '../../kernel/platform/plugins/import-plugin.ts'
-import { type Builtin, loadPlugins, pluginSections } from '../../kernel/platform/plugins/load-plugins.ts'
-import type { Plugin } from '../../kernel/plugin.ts'
-import type { Slot } from '../../kernel/slot.ts'
-import { refuseDuplicateCommands } from './duplicate-commands.ts'
-import { type CommandModule, filledBare, type Manifests, withExtraArgs } from './installed.ts'
+import { inDependencyOrder } from '../../../kernel/dependency-order.ts'
+import type { ConfigFile } from '../../../kernel/platform/config-file.ts'
+import { importExternal } from '../../../kernel/platform/plugins/import-plugin.ts'
+import { type Builtin, loadPlugins, pluginSections } from '../../../kernel/platform/plugins/load-plugins.ts'
+import type { Plugin } from '../../../kernel/plugin.ts'
+import type { Slot } from '../../../kernel/slot.ts'
+import { type CommandModule, filledBare, type Manifests, withExtraArgs } from './installed-commands.ts'
+import { refuseDuplicateCommands } from './refuse-duplicate-commands.ts'
 
 /** Loads all manifests. `own` are commands of no plugin. Throws Fault. */
 export async function loadManifests(

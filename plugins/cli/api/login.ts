@@ -1,13 +1,13 @@
 // `login` exchanges a password for a credential, which later commands use. The password is not stored.
 import { hostname } from 'node:os'
-import { timestamp } from '../../kernel/base/clock.ts'
-import { Fault, reasonOf, unauthenticated } from '../../kernel/base/errors.ts'
-import { Type } from '../../kernel/cli/args.ts'
-import { type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
-import { type CliApi, originIn } from './api.ts'
-import { askSecret } from './ask-secret.ts'
+import { timestamp } from '../../../kernel/base/clock.ts'
+import { Fault, reasonOf, unauthenticated } from '../../../kernel/base/errors.ts'
+import { Type } from '../../../kernel/cli/args.ts'
+import { type CommandCall, defineCommand } from '../../../kernel/cli/command.ts'
+import { askSecret } from '../terminal/ask-secret.ts'
+import { type CliApi, originIn } from './api-client.ts'
 import { cacertHelp, givenAuthorities } from './authorities.ts'
-import { credentialFile, type Login, readLogin, writeLogin } from './credential-file.ts'
+import { type Login, loginFile, readLogin, writeLogin } from './login-file.ts'
 
 const lifetimeSecs = 7 * 24 * 3600
 
@@ -50,7 +50,7 @@ const logout = defineCommand({
   needs: 'nothing',
   async run(call) {
     const origin = originIn(call.args.server, call.env)
-    const file = credentialFile(call.env)
+    const file = loginFile(call.env)
     const found = readLogin(file, origin)
     if (!found) throw new Fault(unauthenticated, `there is no login to ${origin} on this machine`)
     await revoke(call, origin, found)
@@ -75,7 +75,7 @@ type Call = Pick<CommandCall<object>, 'connect' | 'env' | 'print'>
 export async function logIn(call: Call, given: PasswordLogin) {
   const { origin, user } = given
   const created = await exchange(call, given)
-  const file = credentialFile(call.env)
+  const file = loginFile(call.env)
   const before = readLogin(file, origin)
   const cacert = givenAuthorities(given.cacert, call.env) ?? before?.cacert
   writeLogin(file, origin, { ...created, ...(cacert !== undefined && { cacert }) })

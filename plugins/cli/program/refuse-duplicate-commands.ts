@@ -1,6 +1,6 @@
-import { Fault, pluginFailed } from '../../kernel/base/errors.ts'
-import type { Command } from '../../kernel/cli/command.ts'
-import type { Plugin } from '../../kernel/plugin.ts'
+import { Fault, pluginFailed } from '../../../kernel/base/errors.ts'
+import type { Command } from '../../../kernel/cli/command.ts'
+import type { Plugin } from '../../../kernel/plugin.ts'
 
 /** Throws a Fault that lists commands with the same name, or with the name of a group. `own`: commands of no plugin. */
 export function refuseDuplicateCommands(plugins: readonly Plugin[], own: readonly Command[]): void {

@@ -1,5 +1,5 @@
-import { Fault, serverUnreachable } from '../../kernel/base/errors.ts'
-import { connectFailure, type Obstacle } from '../../kernel/platform/connect-failure.ts'
+import { Fault, serverUnreachable } from '../../../kernel/base/errors.ts'
+import { connectFailure, type Obstacle } from '../../../kernel/platform/connect-failure.ts'
 
 const trust =
   'if it is yours, name its authority or the certificate itself: --cacert FILE, SVC_CACERT or NODE_EXTRA_CA_CERTS'
@@ -15,7 +15,7 @@ const remedies: Readonly<Record<Obstacle, string>> = {
 }
 
 /** Returns the error of a request that had no reply, with its cause and the remedy. */
-export function unreachable({ origin, protocol }: URL, error: unknown): Fault {
+export function unreachableServer({ origin, protocol }: URL, error: unknown): Fault {
   const { obstacle, cause } = connectFailure(error)
   const isCut = protocol === 'http:' && /socket hang up|ECONNRESET|Parse Error/.test(cause)
   const remedy = isCut ? 'if it speaks TLS, use https://' : remedies[obstacle]

@@ -1,11 +1,11 @@
 // The server's configuration for commands.
 import { resolve } from 'node:path'
 import { type TObject, Type } from 'typebox'
-import type { PlaceOf } from '../../kernel/base/config.ts'
-import { defaultDir, requirePrivateFile } from '../../kernel/base/directory.ts'
-import { type ConfigFile, readKeys } from '../../kernel/platform/config-file.ts'
-import type { Plugin } from '../../kernel/plugin.ts'
-import { serverKeys } from '../../kernel/settings.ts'
+import type { PlaceOf } from '../../../kernel/base/config.ts'
+import { defaultDir, requirePrivateFile } from '../../../kernel/base/directory.ts'
+import { type ConfigFile, readKeys } from '../../../kernel/platform/config-file.ts'
+import type { Plugin } from '../../../kernel/plugin.ts'
+import { serverKeys } from '../../../kernel/settings.ts'
 
 type Args = Readonly<Record<string, unknown>>
 
@@ -26,7 +26,7 @@ const keysOf = (plugins: readonly Plugin[]): TObject =>
   })
 
 /** Reads top-level keys from file, environment and flags. A start checks them later, with all sections. */
-export function givenKeys({ plugins, file }: Source, given: Args): GivenKeys {
+export function readServerKeys({ plugins, file }: Source, given: Args): GivenKeys {
   const schema = keysOf(plugins)
   const flags = Object.fromEntries(Object.keys(schema.properties).map(key => [key, given[key]]))
   for (const secret of ['operator_token', 'store_password'])
@@ -42,7 +42,7 @@ export const dataDirOf = (keys: Args): string =>
 const formats = ['auto', 'json', 'pretty'] as const
 
 /** An invalid value is reported later with the other problems of the configuration; until then the default applies. */
-export const logOf = (keys: Args) => ({
+export const logOptions = (keys: Args) => ({
   level: /^(debug|info|warn|error)$/.exec(String(keys['log_level']))?.[0] ?? 'info',
   format: formats.find(format => format === keys['log_format']) ?? 'auto'
 })

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { Fault, unsupportedFilesystem } from '../../kernel/base/errors.ts'
+import { Fault, unsupportedFilesystem } from '../../../kernel/base/errors.ts'
 
 // Types in /proc/self/mountinfo. Locks are unreliable there, or data is lost at a reboot. Of FUSE, the known local ones
 // are allowed.

@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline/promises'
-import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
-import type { CommandCall } from '../../kernel/cli/command.ts'
+import { Fault, wrongUsage } from '../../../kernel/base/errors.ts'
+import type { CommandCall } from '../../../kernel/cli/command.ts'
 
 interface Options {
   readonly input: NodeJS.ReadableStream

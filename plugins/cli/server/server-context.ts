@@ -1,21 +1,21 @@
 // The context of a command that runs on the server host: configuration, data directory, store and services.
 
-import { plugins as builtin } from '../../config/plugins.ts'
-import { throwProblems } from '../../kernel/base/config.ts'
-import type { Releases } from '../../kernel/base/releases.ts'
-import type { CommandCall } from '../../kernel/cli/command.ts'
-import { type ServerOptions, wire } from '../../kernel/kernel.ts'
-import { type ConfigFile, readConfigFile } from '../../kernel/platform/config-file.ts'
-import { openLog } from '../../kernel/platform/log.ts'
-import { pluginSections, settingsIn } from '../../kernel/platform/plugins/load-plugins.ts'
-import type { Plugin } from '../../kernel/plugin.ts'
-import { pluginProblems } from '../../kernel/plugin-problems.ts'
-import { validateSettings } from '../../kernel/settings.ts'
-import { kernelStore } from '../../kernel/store/kernel-store.ts'
-import { dataDirOf, type GivenKeys, givenKeys, logOf } from './config.ts'
-import { checkFilesystem } from './filesystem.ts'
-import type { Manifests } from './installed.ts'
-import type { Reread } from './reload.ts'
+import { plugins as builtin } from '../../../config/plugins.ts'
+import { throwProblems } from '../../../kernel/base/config.ts'
+import type { Releases } from '../../../kernel/base/releases.ts'
+import type { CommandCall } from '../../../kernel/cli/command.ts'
+import { type ServerOptions, wire } from '../../../kernel/kernel.ts'
+import { type ConfigFile, readConfigFile } from '../../../kernel/platform/config-file.ts'
+import { openLog } from '../../../kernel/platform/log.ts'
+import { pluginSections, settingsIn } from '../../../kernel/platform/plugins/load-plugins.ts'
+import type { Plugin } from '../../../kernel/plugin.ts'
+import { pluginProblems } from '../../../kernel/plugin-problems.ts'
+import { validateSettings } from '../../../kernel/settings.ts'
+import { kernelStore } from '../../../kernel/store/kernel-store.ts'
+import type { Manifests } from '../program/installed-commands.ts'
+import { checkFilesystem } from './check-filesystem.ts'
+import type { Reread } from './config-reload.ts'
+import { dataDirOf, type GivenKeys, logOptions, readServerKeys } from './read-server-keys.ts'
 import { serve } from './serve.ts'
 
 type Table = Readonly<Record<string, unknown>>
@@ -35,12 +35,12 @@ interface Lifetime {
 
 type ServerSide = Pick<CommandCall<object>, 'keys' | 'dataDir' | 'stores' | 'open' | 'serve'>
 
-export function openServerSide(
+export function openServerContext(
   context: Context,
   given: Readonly<Record<string, unknown>>,
   { signal: stop, acquired }: Lifetime
 ): ServerSide {
-  const keys = (): GivenKeys => givenKeys(context, given)
+  const keys = (): GivenKeys => readServerKeys(context, given)
   return {
     keys() {
       throwProblems(pluginProblems(context.plugins))
@@ -50,7 +50,9 @@ export function openServerSide(
     stores: [kernelStore, ...context.plugins],
     async open(plugin) {
       const current = keys()
-      const { depsOf, releases } = await wire(optionsOf(context, current, await openLog(logOf(current.keys))))
+      const { depsOf, releases } = await wire(
+        optionsOf(context, current, await openLog(logOptions(current.keys)))
+      )
       acquired.defer(() => releases.run())
       return depsOf(plugin)
     },
@@ -60,7 +62,7 @@ export function openServerSide(
       return serve({
         options: log => optionsOf(context, current, log),
         reread: () => rereadOf(context, given, defaults),
-        log: logOf(current.keys),
+        log: logOptions(current.keys),
         onLog,
         signal,
         isPatient
@@ -83,7 +85,7 @@ const optionsOf = (
 function rereadOf(context: Context, given: Table, defaults: Table): Reread {
   const { plugins, specifiers } = context
   const file = context.file && readConfigFile(context.file.path)
-  const { keys, placeOf } = givenKeys({ plugins, file }, given)
+  const { keys, placeOf } = readServerKeys({ plugins, file }, given)
   const table = file === null ? {} : pluginSections(file.table, file.placeOf)
   const sectionOf = ({ name }: Plugin) => {
     const specifier = specifiers[name] ?? name

@@ -1,8 +1,8 @@
 // Prints a script with the names and options of all commands, which the shell reads once. Only for the values of an
 // argument, such as the names of clients, it runs sluice.
-import { Type } from '../../kernel/cli/args.ts'
-import { type Command, defineCommand } from '../../kernel/cli/command.ts'
-import type { Described } from './installed.ts'
+import { Type } from '../../../kernel/cli/args.ts'
+import { type Command, defineCommand } from '../../../kernel/cli/command.ts'
+import type { Described } from './installed-commands.ts'
 import { flagOf, optionsOf, typeOf } from './program.ts'
 
 type Shell = 'bash' | 'zsh' | 'fish'

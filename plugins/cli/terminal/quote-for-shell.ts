@@ -1,3 +1,3 @@
 /** Quotes a word for a shell, where it needs it. */
-export const quote = (word: string): string =>
+export const quoteForShell = (word: string): string =>
   /^[\w./:@-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`

@@ -2,12 +2,12 @@
 // module of the chosen one is loaded. Manifests are loaded for commands that work on the server itself, and where the
 // configuration adds plugins that the index does not know.
 
-import { internal } from '../../kernel/base/errors.ts'
-import { Type } from '../../kernel/cli/args.ts'
-import type { Command } from '../../kernel/cli/command.ts'
-import type { ConfigFile } from '../../kernel/platform/config-file.ts'
-import type { Plugin } from '../../kernel/plugin.ts'
-import { type Fill, type Filled, ownerOf, type Slot, slotReader } from '../../kernel/slot.ts'
+import { internal } from '../../../kernel/base/errors.ts'
+import { Type } from '../../../kernel/cli/args.ts'
+import type { Command } from '../../../kernel/cli/command.ts'
+import type { ConfigFile } from '../../../kernel/platform/config-file.ts'
+import type { Plugin } from '../../../kernel/plugin.ts'
+import { type Fill, type Filled, ownerOf, type Slot, slotReader } from '../../../kernel/slot.ts'
 
 /** A plugin's additions to the command line, which its manifest also lists. */
 export interface CommandModule {
@@ -60,7 +60,7 @@ interface Options {
   readonly agentFile: string | null // the configuration of the agent, for its commands
 }
 
-export class Installed {
+export class InstalledCommands {
   readonly #options: Options
   readonly #enabled: (plugin: string) => boolean
   readonly #isKnown: boolean // the configuration is plain, and adds no plugin

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { text as textOf } from 'node:stream/consumers'
-import { Fault, internal, wrongUsage } from '../../kernel/base/errors.ts'
-import type { Api } from '../../kernel/cli/command.ts'
-import { unreachable } from './unreachable.ts'
+import { Fault, internal, wrongUsage } from '../../../kernel/base/errors.ts'
+import type { Api } from '../../../kernel/cli/command.ts'
+import { unreachableServer } from './unreachable-server.ts'
 
 const timeoutMs = 300_000
 
@@ -73,7 +73,7 @@ function openTransport({ origin, token, exitOf, plainHttp, authorities }: Option
   }
 
   const failed = (path: string) => (cause: unknown) => {
-    throw unreachable(urlOf(path, origin), cause)
+    throw unreachableServer(urlOf(path, origin), cause)
   }
 
   async function request(method: string, path: string, parts?: RequestParts): Promise<Reply> {
@@ -102,7 +102,7 @@ function openTransport({ origin, token, exitOf, plainHttp, authorities }: Option
 }
 
 /** Token '': the request has another secret. */
-export function openApi(options: Options): CliApi {
+export function openApiClient(options: Options): CliApi {
   const { origin, exitOf } = options
   const { request, events } = openTransport(options)
 

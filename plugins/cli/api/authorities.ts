@@ -1,6 +1,6 @@
 // The authorities that a command trusts instead of those of Node: of --cacert, SVC_CACERT, or the login to the server.
 import { readFileSync } from 'node:fs'
-import { Fault, reasonOf, wrongUsage } from '../../kernel/base/errors.ts'
+import { Fault, reasonOf, wrongUsage } from '../../../kernel/base/errors.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 

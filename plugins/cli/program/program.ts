@@ -1,10 +1,8 @@
 import { Command as Program } from 'commander'
 import type { TObject, TSchema } from 'typebox'
-import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
-import type { Command } from '../../kernel/cli/command.ts'
-import { exactValue } from '../../kernel/platform/exact-value.ts'
-import { parseQuantity, quantityHelp } from '../../kernel/platform/quantity.ts'
-import type { Described } from './installed.ts'
+import type { Command } from '../../../kernel/cli/command.ts'
+import { quantityHelp } from '../../../kernel/platform/quantity.ts'
+import type { Described } from './installed-commands.ts'
 
 type Args = Readonly<Record<string, unknown>>
 
@@ -125,64 +123,3 @@ export const typeOf = (schema: TSchema): unknown => Reflect.get(schema, 'type')
 
 const isRequired = ({ required }: TObject, name: string): boolean =>
   Array.isArray(required) && required.includes(name)
-
-/** Converts and checks the arguments by the command's schema; leaves out options that are not its own. */
-export function convertArgs(args: TObject, given: Args): Args {
-  const own = Object.fromEntries(
-    Object.keys(args.properties)
-      .filter(key => given[key] !== undefined)
-      .map(key => [key, convert(args.properties[key], given[key])])
-  )
-  for (const [key, value] of Object.entries(own)) {
-    const problem = problemOf(args.properties[key] ?? {}, value)
-    if (problem !== null) throw new Fault(wrongUsage, `${key.toUpperCase()} ${problem}`)
-  }
-  return own
-}
-
-const convert = (schema: Schema | undefined, given: unknown): unknown => {
-  if (Array.isArray(given)) return given.map(item => convert(schema?.items, item))
-  if (typeof given !== 'string') return given
-  return (schema?.takesUnits && parseQuantity(given)) || exactValue(schema, given)
-}
-
-/** The JSON Schema keywords that validate arguments. */
-interface Schema {
-  readonly type?: string
-  readonly takesUnits?: boolean // '500M'
-  readonly const?: unknown
-  readonly enum?: readonly unknown[]
-  readonly anyOf?: readonly Schema[]
-  readonly minimum?: number
-  readonly maximum?: number
-  readonly items?: Schema
-  readonly minItems?: number
-  readonly maxItems?: number
-}
-
-/** Returns why a value is refused: 'must be >= 1'; null: it is not. */
-function problemOf(schema: Schema, value: unknown): string | null {
-  const choices =
-    schema.enum ?? (schema.anyOf ?? [schema]).flatMap(branch => ('const' in branch ? [branch.const] : []))
-  if (choices.length > 0) return choices.includes(value) ? null : `must be one of ${choices.join(', ')}`
-  if (schema.anyOf) {
-    const problems = schema.anyOf.map(branch => problemOf(branch, value))
-    return problems.includes(null) ? null : (problems[0] ?? null)
-  }
-  if (schema.type !== undefined && !isOfType(schema.type, value))
-    return `must be ${/^[aeio]/.test(schema.type) ? 'an' : 'a'} ${schema.type}${schema.takesUnits ? `, also with a unit: ${quantityHelp}` : ''}`
-  if (Array.isArray(value)) {
-    const { minItems = 0, maxItems = Number.POSITIVE_INFINITY, items = {} } = schema
-    if (value.length < minItems) return `must not have fewer than ${minItems} items`
-    if (value.length > maxItems) return `must not have more than ${maxItems} items`
-    return value.map(item => problemOf(items, item)).find(problem => problem !== null) ?? null
-  }
-  const { minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY } = schema
-  if (typeof value === 'number' && value < minimum) return `must be >= ${minimum}`
-  return typeof value === 'number' && value > maximum ? `must be <= ${maximum}` : null
-}
-
-function isOfType(type: string, value: unknown): boolean {
-  if (type === 'array') return Array.isArray(value)
-  return type === 'integer' ? Number.isSafeInteger(value) : typeof value === type
-}

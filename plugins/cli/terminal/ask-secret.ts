@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
-import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
-import type { CommandCall } from '../../kernel/cli/command.ts'
+import { Fault, wrongUsage } from '../../../kernel/base/errors.ts'
+import type { CommandCall } from '../../../kernel/cli/command.ts'
 
 /** Reads a secret from the environment, a prompt without echo, or the first line of standard input. */
 export async function askSecret(

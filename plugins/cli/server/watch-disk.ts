@@ -1,8 +1,8 @@
 // Classifies a failed change: the disk refuses changes for now, or it is broken and the process must stop.
 import { rmSync, statSync, writeFileSync } from 'node:fs'
-import { Fault, reasonOf, storeUnavailable } from '../../kernel/base/errors.ts'
-import type { Disk } from '../../kernel/store/open.ts'
-import { copyStore } from './store-copy.ts'
+import { Fault, reasonOf, storeUnavailable } from '../../../kernel/base/errors.ts'
+import type { Disk } from '../../../kernel/store/open.ts'
+import { copyStore } from './copy-store.ts'
 
 const unavailable = (why: string, cause?: unknown): Fault =>
   new Fault(storeUnavailable, `the store takes no changes now: ${why}; nothing was changed`, { cause })

@@ -1,9 +1,9 @@
 // A store that is away when the server starts is waited for. The API answers meanwhile.
-import { systemClock } from '../../kernel/base/clock.ts'
-import { Fault, storeOutcomeUnknown, storeUnavailable } from '../../kernel/base/errors.ts'
-import type { Log } from '../../kernel/base/log.ts'
-import type { Database } from '../../kernel/store/open.ts'
-import { openStoreWaitServer } from '../http/exports.ts'
+import { systemClock } from '../../../kernel/base/clock.ts'
+import { Fault, storeOutcomeUnknown, storeUnavailable } from '../../../kernel/base/errors.ts'
+import type { Log } from '../../../kernel/base/log.ts'
+import type { Database } from '../../../kernel/store/open.ts'
+import { openStoreWaitServer } from '../../http/exports.ts'
 
 interface Options {
   readonly open: () => Promise<Database>
@@ -18,7 +18,7 @@ const logMs = 60_000
 const passing = [storeUnavailable, storeOutcomeUnknown]
 
 /** Opens the store as soon as it is there. Rejects with what waiting does not mend, or with the reason of `signal`. */
-export async function openPatiently({ open, keys, log, signal }: Options): Promise<Database> {
+export async function waitForStore({ open, keys, log, signal }: Options): Promise<Database> {
   const stopped = whenAborted(signal)
   let reason = 'the store is being opened'
   let loggedAt = Number.NEGATIVE_INFINITY

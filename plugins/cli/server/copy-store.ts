@@ -1,9 +1,9 @@
 // A copy of the store before a migration: the way back to the build before.
 import { readdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { systemClock, timestamp } from '../../kernel/base/clock.ts'
-import { Fault, reasonOf, storeUnavailable } from '../../kernel/base/errors.ts'
-import { sync, syncDir } from '../../kernel/platform/sync-file.ts'
+import { systemClock, timestamp } from '../../../kernel/base/clock.ts'
+import { Fault, reasonOf, storeUnavailable } from '../../../kernel/base/errors.ts'
+import { sync, syncDir } from '../../../kernel/platform/sync-file.ts'
 
 const kept = 2
 
