@@ -34,7 +34,7 @@ export {
   type Sample
 } from './engine/engine.ts'
 export type { Preamble, PreambleField, PreamblePart } from './engine/preamble.ts'
-export type { AddressGuard, ReplyCap, SourceLimit } from './engine/source-guard.ts'
+export type { AddressGuard, SourceLimit } from './engine/source-guard.ts'
 export type * from './rules/contract.ts'
 export type { AgentQueue } from './state/queues.ts'
 export { ruleKind } from './wire/rule-kind.ts'

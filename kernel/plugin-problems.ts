@@ -14,7 +14,7 @@ import { ownerOf, type Slot } from './slot.ts'
 import { revocationSlot } from './store/revocation.ts'
 
 /** Version of the plugin contract; the `kernel` range of a plugin must include it. */
-export const contractVersion = '2.0.0'
+const contractVersion = '2.0.0'
 
 export const kernelSlots: readonly Slot<never>[] = [
   controlSlot,

@@ -13,7 +13,7 @@ import { operatorToken } from './test-identities.ts'
 import { openTestStore, tellingWork } from './test-store.ts'
 
 export { type LogLine, recordLog } from './record-log.ts'
-export { insertClient, operatorToken, type RunningServer } from './test-identities.ts'
+export { insertClient, operatorToken } from './test-identities.ts'
 
 export interface Reply<B> {
   readonly status: number

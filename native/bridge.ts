@@ -3,7 +3,7 @@
 import type { Budget, EngineRule, Filters, Meter, Resolved } from '../agent/engine/engine.ts'
 import type { ConnectionQuery, ConnectionSelection } from '../agent/engine/open-connection.ts'
 
-export interface NativeConnections {
+interface NativeConnections {
   readonly row: Float64Array
   readonly text: string
 }

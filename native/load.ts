@@ -16,7 +16,7 @@ export type Loaded =
   | { readonly ok: false; readonly reason: string }
 
 /** Returns the files below `root` that may hold a binary, best first; or the reason why there is none. */
-export function candidates(root: string, { platform, arch, libc }: Machine): readonly string[] | string {
+function candidates(root: string, { platform, arch, libc }: Machine): readonly string[] | string {
   if (platform !== 'linux') return `there is no native engine for ${platform}`
   if (libc === 'other') return 'the C library is neither glibc nor musl'
   const folder = libc === 'musl' ? `${platform}-${arch}-musl` : `${platform}-${arch}`

@@ -44,7 +44,7 @@ export interface OpenConnection {
   readonly targetLeg: TcpFigures | null
 }
 
-export interface TcpFigures {
+interface TcpFigures {
   readonly rttMs: number
   readonly retransmits: number // segments, since it was opened
 }

@@ -29,7 +29,7 @@ export type PreambleField =
   | 'connection_id' // unique among engines: 16 bytes, or 32 hexadecimal digits
 
 /** The most bytes that a preamble can have. */
-export const maxPreambleBytes = 4096
+const maxPreambleBytes = 4096
 
 /** The most bytes of each field. */
 const maxFieldBytes: Readonly<Record<PreambleField, Readonly<Record<'binary' | 'text', number>>>> = {

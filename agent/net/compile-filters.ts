@@ -3,7 +3,7 @@ import { familyOf } from './address.ts'
 import { parsePrefix } from './address-prefix.ts'
 
 /** Checks a canonical address, its port and the DNS name of the target (null: none). Returns why it is refused, or null. */
-export type FilterCheck = (address: string, port: number, host: string | null) => string | null
+type FilterCheck = (address: string, port: number, host: string | null) => string | null
 
 export interface CompiledFilters {
   readonly source: FilterCheck

@@ -11,7 +11,7 @@ export interface ProxyHeader {
   readonly named: NamedAddresses | null // null: the sender's own addresses
 }
 
-export interface NamedAddresses {
+interface NamedAddresses {
   readonly caller: SocketAddress
   readonly destination: SocketAddress
 }

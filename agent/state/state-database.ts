@@ -6,10 +6,10 @@ import { dataDirUnusable, Fault, reasonOf, storeInUse } from '../../kernel/base/
 import type { Release } from '../../kernel/base/releases.ts'
 
 /** Values by position, or one object with values by name. Unknown names are ignored. */
-export type Values = readonly (string | number | null | object)[]
+type Values = readonly (string | number | null | object)[]
 
 /** A prepared statement with values V and rows R. */
-export interface Statement<V extends Values, R> {
+interface Statement<V extends Values, R> {
   run(...values: V): { readonly lastInsertRowid: number | bigint }
   get(...values: V): R | undefined
   all(...values: V): R[]

@@ -63,7 +63,7 @@ export const decodeActive = ({ rule_id: ruleId, ...active }: Static<typeof Live>
   ...active
 })
 
-export const Committed = defineMessage({
+const Committed = defineMessage({
   name: 'sluice.stats.Committed',
   proto,
   body: Type.Object({ epoch: Epoch, seq: Count, server_time_ms: Type.Optional(Time) })

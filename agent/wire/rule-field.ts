@@ -63,7 +63,7 @@ const withoutNull = ({ properties }: Type.TObject): TSchema =>
   )
 
 /** Returns the schema without its null option. */
-export function withoutNullOption(schema: TSchema): TSchema {
+function withoutNullOption(schema: TSchema): TSchema {
   if (!Type.IsUnion(schema)) return schema
   const some = schema.anyOf.filter(option => !Type.IsNull(option))
   const [only] = some

@@ -36,7 +36,7 @@ export interface ManagedObjects {
   refuse(object: ObjectKey, refusal: Refusal): void
 }
 
-export interface Refusal {
+interface Refusal {
   readonly code: string
   readonly message: string
 }

@@ -7,7 +7,7 @@ export const closed = <P extends TProperties>(properties: P, options: TSchemaOpt
 export const orNull = <T extends TSchema>(schema: T, options: TSchemaOptions = {}) =>
   Type.Union([schema, Type.Null()], options)
 
-export const Time = Type.String({ format: 'date-time', examples: ['2026-01-31T12:00:00.000Z'] })
+const Time = Type.String({ format: 'date-time', examples: ['2026-01-31T12:00:00.000Z'] })
 export const timeOf = (description: string) => Type.String({ ...Time, description })
 
 export const ClientId = Type.String({

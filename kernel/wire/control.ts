@@ -41,11 +41,7 @@ export const Hello = defineRequest({
   response: Welcome
 })
 
-export const ObjectState = Type.Union([
-  Type.Literal('applied'),
-  Type.Literal('waiting'),
-  Type.Literal('draining')
-])
+const ObjectState = Type.Union([Type.Literal('applied'), Type.Literal('waiting'), Type.Literal('draining')])
 
 export const maxInventoryRows = 500 // of one page
 export const InventoryPage = defineMessage({

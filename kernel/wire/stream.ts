@@ -18,7 +18,7 @@ export interface StreamOptions {
   readonly limits?: Limits
 }
 
-export interface Limits {
+interface Limits {
   readonly frameBytes?: number // of an incoming frame; 256 KiB
   readonly deadlineMs?: number // of a request; 10 s
 }

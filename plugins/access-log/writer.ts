@@ -6,7 +6,7 @@ import type { Log } from '../../kernel/base/log.ts'
 import type { Destination } from './destination.ts'
 import { formatDropped } from './line.ts'
 
-export const maxWaiting = 16_384 // lines, of some 500 bytes
+const maxWaiting = 16_384 // lines, of some 500 bytes
 const batch = 256
 const secondMs = 1000 // between attempts, and between `dropped` lines
 const lastWriteMs = 1000

@@ -5,7 +5,7 @@ import { endpointsIn } from '../certificate/exports.ts'
 import { endpointFault, endpointInvalid } from './endpoint-fault.ts'
 import { Override } from './entities.ts'
 
-export type Source = 'override' | 'seed' | 'loopback'
+type Source = 'override' | 'seed' | 'loopback'
 
 /** The endpoints for agents; `effective` is the first, for enrollment. If there are none, `fault` has the reason. */
 export type Resolved = { readonly override: string | null; readonly endpoints: readonly string[] } & (

@@ -38,7 +38,7 @@ const Setting = closed(
   },
   { $id: 'AdvertisedEndpoint' }
 )
-export type Setting = Static<typeof Setting>
+type Setting = Static<typeof Setting>
 
 const setting: Resource = {
   kind: 'settings',

@@ -18,7 +18,7 @@ interface Deps {
 /** Checks a password and opens a session. Throws `invalid_login` or `user_disabled`. */
 export type Login = (body: LoginBody, call: Pick<Call, 'requestInfo' | 'change'>) => Promise<NewLogin>
 
-export interface NewLogin {
+interface NewLogin {
   readonly token: string // value of the session cookie
   readonly changeRequired: boolean // the password is temporary
 }

@@ -128,7 +128,7 @@ export class Outliers {
   }
 }
 
-export const slow = 'slow_connect'
+const slow = 'slow_connect'
 
 const newState = (backAt: number): State => ({
   out: null,

@@ -135,7 +135,7 @@ function parseSource(text: string): string {
   return source
 }
 
-export const resourceOf = (id: string): Resource => ({
+const resourceOf = (id: string): Resource => ({
   kind: 'ban',
   id,
   async version(em) {

@@ -37,8 +37,6 @@ export const Policy = defineMessage({
 })
 export type Policy = Static<typeof Policy.body>
 
-export const causes = ['operator', 'new_connections', 'failed_handshakes'] as const
-
 const Ban = Type.Object({
   id: Id,
   source: Type.String({ maxLength: 64 }),

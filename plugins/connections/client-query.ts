@@ -44,7 +44,7 @@ export interface Page {
 export const descending = (a: Position, b: Position): number =>
   b.key - a.key || (a.clientId < b.clientId ? 1 : a.clientId > b.clientId ? -1 : b.id - a.id)
 
-export interface PageRequest {
+interface PageRequest {
   readonly selection: Selection
   readonly sort: Sort
   readonly take: number

@@ -157,7 +157,7 @@ export const Counts = closed(
 )
 export type Counts = Static<typeof Counts>
 
-export const clientStates = ['answered', 'no_answer', 'disconnected', 'unsupported'] as const
+const clientStates = ['answered', 'no_answer', 'disconnected', 'unsupported'] as const
 export type ClientState = (typeof clientStates)[number]
 export const maxClients = 100
 

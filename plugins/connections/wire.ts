@@ -5,7 +5,6 @@ const proto = new URL('./connections.proto', import.meta.url)
 
 export const capability: Capability = { id: 'connections', since: '2.0.0' }
 
-export const sorts = ['age', 'bytes', 'rate', 'idle'] as const
 export const Sort = Type.Union([
   Type.Literal('age'),
   Type.Literal('bytes'),
@@ -15,7 +14,7 @@ export const Sort = Type.Union([
 export type Sort = Static<typeof Sort>
 
 export const maxRows = 500 // 400 bytes each at most, to fit a frame of 256 KiB
-export const maxIds = 1000
+const maxIds = 1000
 
 const HostPort = Type.String({ maxLength: 64 }) // host:port
 const RuleId = Type.String({ maxLength: 26 })

@@ -7,7 +7,7 @@ const settleMs = 200 // changes are marked inside their transaction: wait for it
 const maxUsers = 1_000
 
 /** Users who may see the change. Superadmins see every change. */
-export type Audience = { readonly user: string } | 'everybody' | 'superadmins'
+type Audience = { readonly user: string } | 'everybody' | 'superadmins'
 
 export interface ChangeCounter {
   /** Counts a change for its audience, after a short delay. Changes within the delay count as one. */

@@ -16,7 +16,7 @@ export interface Host {
   nameServers(): readonly string[]
 }
 
-export interface Space {
+interface Space {
   readonly bytes: number
   readonly files: number | null // null: the filesystem does not count them
   readonly isReadOnly: boolean

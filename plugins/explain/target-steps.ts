@@ -2,7 +2,7 @@ import type { ExplainStep } from '../../agent/plugin.ts'
 import type { Ask, ProbedTarget } from './wire.ts'
 
 /** Target errors that still let a caller connect. */
-export const harmless = ['target_closed', 'certificate_name', 'tls_failed']
+const harmless = ['target_closed', 'certificate_name', 'tls_failed']
 
 const isReached = ({ error }: ProbedTarget): boolean => error === undefined || harmless.includes(error)
 

@@ -7,7 +7,6 @@ export {
   type ListOptions,
   listOptionSlots,
   type RecordOptions,
-  recordFieldSlots,
   recordOptionSlots
 } from './list/record-slots.ts'
 export { absoluteTime } from './list/time-argument.ts'

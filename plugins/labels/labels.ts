@@ -7,7 +7,7 @@ export const invalidLabels = defineCode('validation.labels', 400, 3)
 export type Labels = Readonly<Record<string, string>>
 
 export const key = 'labels'
-export const maxLabels = 32
+const maxLabels = 32
 
 const name = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/
 const prefix = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/

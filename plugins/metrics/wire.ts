@@ -1,5 +1,4 @@
 // Shared by server and agent: collects metrics as a page of Prometheus' text format, and serves it.
-export type { Metric } from '../../kernel/metrics.ts'
 export { type Check, readinessOf } from '../http/listener-exports.ts'
 export { buildInfo } from './build-info.ts'
 export { livePage, readyPage } from './health.ts'

@@ -1,5 +1,5 @@
 // The names of limits, in rules, requests and commands alike, with what each means.
-export const limits = {
+const limits = {
   bandwidth_in_bps: 'Bits per second towards the targets.',
   bandwidth_out_bps: 'Bits per second towards the callers.',
   bandwidth_in_burst_bytes: 'Default: 100 ms of the rate, at least 16 KiB.',

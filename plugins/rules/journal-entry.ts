@@ -4,7 +4,7 @@ import { defineSlot, type SlotReader } from '../../kernel/slot.ts'
 import type { RuleOwnership } from './fields/rule-field.ts'
 
 /** One rule, all rules of an owner on a client, or all rules of a client. */
-export type JournalSubject = { readonly rule: string } | RuleOwnership | Pick<RuleOwnership, 'clientId'>
+type JournalSubject = { readonly rule: string } | RuleOwnership | Pick<RuleOwnership, 'clientId'>
 
 /** An event in the life of one or more rules. */
 export interface JournalEntry {

@@ -3,7 +3,6 @@ export {
   type Cluster,
   type LocalSessions,
   movedReason,
-  type RecordedResult,
   type TakenSession
 } from './cluster.ts'
 export { openFailover } from './failover.ts'

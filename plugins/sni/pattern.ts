@@ -11,17 +11,16 @@ const maxLength = 253
 /** Returns the name in lower case without a trailing dot. Throws `validation.sni_pattern_malformed`. */
 export function parsePattern(given: string): string {
   const pattern = given.toLowerCase().replace(/\.$/, '')
-  const isWildcard = pattern.startsWith('*.')
-  const labels = (isWildcard ? pattern.slice(2) : pattern).split('.')
+  const labels = (isWildcard(pattern) ? pattern.slice(2) : pattern).split('.')
   if (!labels.every(part => label.test(part)) || pattern.length > maxLength)
     throw malformed('is not a DNS name of ASCII letters, digits, - and _, with or without *. before it')
-  if (isWildcard && labels.length < 2) throw malformed('needs at least two labels after *.')
+  if (isWildcard(pattern) && labels.length < 2) throw malformed('needs at least two labels after *.')
   if (numeric.test(labels.at(-1) ?? ''))
     throw malformed('ends in a number, like an IP address; give a DNS name')
   return pattern
 }
 
-export const isWildcard = (pattern: string): boolean => pattern.startsWith('*.')
+const isWildcard = (pattern: string): boolean => pattern.startsWith('*.')
 
 /** True if the pattern is a wildcard and matches the name; `*` stands for exactly one label. */
 export const covers = (pattern: string, name: string): boolean =>

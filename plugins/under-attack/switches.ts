@@ -32,7 +32,7 @@ export interface Switches extends SwitchCleanup {
 }
 
 /** One client, or all clients and those that enroll later. */
-export type Scope = { readonly client: string } | 'all'
+type Scope = { readonly client: string } | 'all'
 
 type OperatorCall = Pick<Call, 'change' | 'principal'>
 
@@ -111,7 +111,7 @@ async function records(rows: readonly UnderAttack[], em: EntityManager): Promise
   }))
 }
 
-export const resourceOf = (scope: Scope): Resource => ({
+const resourceOf = (scope: Scope): Resource => ({
   kind: 'under_attack',
   id: scope === 'all' ? newClients : scope.client,
   async version(em) {

@@ -18,7 +18,7 @@ export interface StoreMigration {
   /** It removes something that only the previous release uses, so it waits until every live server knows it. */
   readonly closes?: true
 }
-export type MigrationClass = new (...args: ConstructorParameters<typeof Migration>) => Migration
+type MigrationClass = new (...args: ConstructorParameters<typeof Migration>) => Migration
 
 export interface PluginStore {
   readonly name: string

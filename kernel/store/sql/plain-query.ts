@@ -41,7 +41,7 @@ export interface Dialect {
   readonly nulls: { readonly asc: string; readonly desc: string }
 }
 
-export interface Condition {
+interface Condition {
   readonly sql: string
   readonly param: unknown
 }

@@ -5,7 +5,7 @@ import { cut, pad, widthOf } from '../../cli/command-exports.ts'
 import type { ConnectionsEvent } from '../schema.ts'
 import { type Column, columns, duration, fitting, type RatedRow, rate, sorted } from './columns.ts'
 
-export type Style = 'plain' | 'bold' | 'inverse' | 'red' | 'yellow'
+type Style = 'plain' | 'bold' | 'inverse' | 'red' | 'yellow'
 
 export interface Line {
   readonly text: string
@@ -137,7 +137,7 @@ function emptyText({ filter }: State, { clients_silent }: ConnectionsEvent): str
 }
 
 /** Returns the page that contains the selected row. */
-export function pageOf({ index }: Pick<State, 'index'>, count: number, size: Size) {
+function pageOf({ index }: Pick<State, 'index'>, count: number, size: Size) {
   const length = rowsOnPage(size)
   const selected = Math.max(0, Math.min(index, count - 1))
   const number = Math.floor(selected / length)

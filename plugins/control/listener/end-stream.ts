@@ -2,7 +2,7 @@
 import { Ended } from '../../../kernel/wire/control.ts'
 import type { Stream } from '../../../kernel/wire/stream.ts'
 
-export const endMessages = {
+const endMessages = {
   token_revoked: 'the token of this agent was revoked',
   replaced: 'a newer stream of this client has replaced this one',
   instance_conflict: 'another agent uses the bundle of this client; enroll each agent under another name',

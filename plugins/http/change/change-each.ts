@@ -18,7 +18,7 @@ export interface Part {
 /** The reason for a refusal, or null for success. */
 export type PartResult = Fault | null
 
-export interface EachOptions {
+interface EachOptions {
   /** Runs all parts in one transaction, and throws the first refusal as `PartRefused`. Otherwise parts are independent. */
   readonly isAtomic: boolean
   /** A dry run: runs every part, then rolls back. */

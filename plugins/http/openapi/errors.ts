@@ -1,6 +1,5 @@
 // Errors of each operation: from the host, from its schemas, and its own.
 import { STATUS_CODES } from 'node:http'
-import type { TSchema } from 'typebox'
 import {
   type ErrorCode,
   internal,
@@ -17,7 +16,7 @@ import type { Route, Schemas } from '../../../kernel/http/route.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import * as codes from '../codes.ts'
 import { listParameters } from '../list/list-query.ts'
-import { asJsonSchema, type JsonSchema, jsonOf, pascalCase, refTo } from './schemas.ts'
+import { asJsonSchema, type JsonSchema, pascalCase, refTo } from './schemas.ts'
 
 /** A route as its plugin declares it. */
 export interface Declared {
@@ -94,11 +93,6 @@ function codesIn({ code, properties = {}, items, anyOf = [], allOf = [] }: JsonS
   const parts = [...Object.values(properties), ...(items ? [items] : []), ...anyOf, ...allOf]
   return [...(typeof code === 'string' ? [code] : []), ...parts.flatMap(codesIn)]
 }
-
-export const errorBody = (description: string, error: TSchema): JsonSchema => ({
-  ...jsonOf(error),
-  description
-})
 
 /** Collects the schemas and responses of errors, each once. */
 export function openErrors(rowOf: (code: string) => ErrorCode | undefined) {

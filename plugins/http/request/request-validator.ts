@@ -21,10 +21,6 @@ export const openRequestValidator =
     return error ? { error } : { value }
   }
 
-/** Returns the reason for refusing a body, or null. */
-export const bodyRefusal = (schema: TSchema, body: unknown, codes: Codes): Fault | null =>
-  refusalOf(schema, body, { codes, unknownCode: unknownField })
-
 function refusalOf(
   schema: TSchema,
   value: unknown,

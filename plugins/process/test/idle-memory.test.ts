@@ -50,29 +50,12 @@ t.test(
   }
 )
 
-/** Runs in a separate process: returns pages of program files in KiB before and after, and checks that the process works. */
-const program = `
-import { readFileSync } from 'node:fs'
-import { DatabaseSync } from 'node:sqlite'
-import { openGiveBack } from '${join(import.meta.dirname, '..', 'idle-memory.ts')}'
-const filePages = () => Number(/^RssFile:\\s+(\\d+)/m.exec(readFileSync('/proc/self/status', 'utf8'))[1])
-const db = new DatabaseSync(':memory:')
-const giveBack = openGiveBack()
-const before = filePages()
-giveBack()
-const after = filePages()
-giveBack()
-const { sum } = db.prepare('select 20 + 22 as sum').get()
-console.log(JSON.stringify({ before, after, sum, parsed: JSON.parse('[1]') }))
-`
-
 t.test(
   'pages of program files return to the system, and the process keeps working',
   { skip: !loadModule().ok && 'there is no native addon here' },
   async t => {
-    const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
-      encoding: 'utf8'
-    })
+    const program = join(import.meta.dirname, 'file-pages.ts')
+    const { stdout, stderr } = spawnSync(process.execPath, [program], { encoding: 'utf8' })
 
     t.match(stdout, /^\{/, stderr)
     const { before, after, ...works } = JSON.parse(stdout)

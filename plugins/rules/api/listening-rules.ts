@@ -18,7 +18,7 @@ interface PortOfClient {
 }
 
 /** A rule on a port of a client. */
-export interface ListeningRule {
+interface ListeningRule {
   readonly rule: RuleRecord
   readonly id: string // of the rule on the client; '' if the client refused its member of a group rule
   readonly placedBySuperadmin: boolean

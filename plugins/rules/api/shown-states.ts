@@ -13,7 +13,7 @@ export interface Shown extends Pick<ShownState, 'state' | 'port'> {
 type StoredState = RuleOwnership & Pick<Rule, 'id' | 'state'>
 
 /** A field that has ended a rule wins over a pause, and a pause over a field that will open the rule again. */
-export const isShown = ({ state }: Pick<Rule, 'state'>, shown: Shown | undefined): shown is Shown =>
+const isShown = ({ state }: Pick<Rule, 'state'>, shown: Shown | undefined): shown is Shown =>
   shown !== undefined && (state === 'active' || shown.port === 'free')
 
 /** Returns the states that fields give to the rules, by id. A state that frees the port wins over one that reserves it. */

@@ -12,7 +12,7 @@ import { derivedFieldSlot, fieldUnsupported, isSent, type RuleDraft, ruleFieldSl
 
 export const fieldNotLoaded = defineCode('field_not_loaded', 422, 6)
 export const shapeNotLoaded = defineCode('rule_shape_not_loaded', 422, 6)
-export const clientNotConnected = defineCode('client_not_connected', 422, 4)
+const clientNotConnected = defineCode('client_not_connected', 422, 4)
 export const requirementCodes = [fieldNotLoaded, shapeNotLoaded, clientNotConnected]
 
 /** Finds a field that agents receive, derived or not. */

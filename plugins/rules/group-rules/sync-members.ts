@@ -7,7 +7,7 @@ import { syncGroupRule } from './group-rule.ts'
 const rulesPerTransaction = 25 // other changes wait for it
 
 /** All clients and group rules, or some of them. */
-export interface SyncScope {
+interface SyncScope {
   readonly clients?: readonly string[]
   readonly rules?: readonly string[]
   /** Retries only members that could not be created; with `clients`, also those that their agent refused at create. */

@@ -37,7 +37,7 @@ function lazyPage(load: Load): Pick<Page, 'view' | 'load'> {
   return { view, load: loadNow }
 }
 
-export const pages: readonly Page[] = [
+const pages: readonly Page[] = [
   {
     name: 'overview',
     path: '/',

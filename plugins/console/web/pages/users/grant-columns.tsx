@@ -10,7 +10,7 @@ export type Grant = Row<'GET /v1/grants'>
 const portsOf = ({ listen_port_start: first, listen_port_end: last }: Grant): string =>
   first === last ? String(first) : `${first}–${last}`
 
-export const clientOf = ({ client_name }: Grant): string => client_name ?? text.grants.everyClient
+const clientOf = ({ client_name }: Grant): string => client_name ?? text.grants.everyClient
 export const nameOf = (grant: Grant): string => text.grants.name(clientOf(grant), portsOf(grant))
 
 const targetsOf = ({ targets }: Grant): string => targets?.join(', ') ?? text.grants.anyTarget
