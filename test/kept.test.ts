@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
-import { keptIn } from './support/find-retained-state.ts'
+import { findRetainedState } from './support/find-retained-state.ts'
 
 const root = join(import.meta.dirname, '..')
 const textOf = (file: string): string => readFileSync(join(root, file), 'utf8')
@@ -30,7 +30,7 @@ t.test('what a server keeps in memory is judged in docs/PROCESS-STATE.md', async
   )
   const files = new Set(entries.flatMap(entry => [...filesFrom(entry)]))
   const kept = [...files].flatMap(file => {
-    const names = keptIn(textOf(file))
+    const names = findRetainedState(textOf(file))
     return names.length === 0 ? [] : [`${file} ${names.length}`]
   })
 
@@ -67,5 +67,13 @@ t.test('what outlives its call is found, and what ends with it is not', async t 
       return names.map(name => found.has(name) && made.get(seen))
     }`
 
-  t.same(keptIn(code).sort(), ['count', 'last', 'queue', 'seen', 'state', 'this.isClosed', 'this.waiting'])
+  t.same(findRetainedState(code).sort(), [
+    'count',
+    'last',
+    'queue',
+    'seen',
+    'state',
+    'this.isClosed',
+    'this.waiting'
+  ])
 })

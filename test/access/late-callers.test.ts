@@ -61,7 +61,7 @@ function atAcceptance(access: AccessFixture): Promise<void> {
 const endSession = (access: AccessFixture) =>
   storeOf(access).change(em => em.nativeDelete(Session, { tokenHash: hashOf('session-of-root') }))
 
-interface Late {
+interface LateRequest {
   readonly method: string
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
@@ -71,7 +71,7 @@ interface Late {
 /** Sends half of a request's body, calls `meanwhile` when the headers were accepted, and sends the rest. */
 async function sendLate(
   access: AccessFixture,
-  { method, path, headers, body }: Late,
+  { method, path, headers, body }: LateRequest,
   meanwhile: () => Promise<unknown>
 ) {
   await storeOf(access).change(async em => {

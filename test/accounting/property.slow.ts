@@ -9,7 +9,7 @@ import {
   compareTotals,
   readCounters
 } from './compare-counters.ts'
-import { shuffled } from './random-choice.ts'
+import { shuffle } from './random-choice.ts'
 import { steps, transfer } from './steps.ts'
 import { openWorld, pause } from './world.ts'
 
@@ -37,7 +37,7 @@ t.test(
     const oldUsage = usageBefore(boundary)
 
     for (let round = 0; round < rounds; round++) {
-      for (const name of shuffled(names, dice).slice(0, isBrief ? 3 : undefined)) {
+      for (const name of shuffle(names, dice).slice(0, isBrief ? 3 : undefined)) {
         await steps[name]?.(world, dice)
         for (const rule of world.rules) allRules.add(rule)
         await world.connected()

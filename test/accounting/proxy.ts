@@ -8,7 +8,13 @@ import { Envelope } from '../../kernel/wire/envelope.ts'
 import { encodeFrame, frameLimit, frameParser } from '../../kernel/wire/frame.ts'
 import type { SeededRandom } from '../bench/soak/seeded-random.ts'
 import type { TestFolder } from '../support/test-cluster.ts'
-import { codec, isOwnResponse, type Message, openReports, type Reports } from './report-mangler.ts'
+import {
+  codec,
+  isOwnResponse,
+  type Message,
+  openReportMangler,
+  type ReportMangler
+} from './report-mangler.ts'
 
 export interface ControlProxy {
   /** Cuts all connections, in the middle of a message. */
@@ -34,7 +40,7 @@ interface Options {
 
 interface State {
   readonly connections: Set<Connection>
-  readonly reports: Reports
+  readonly reports: ReportMangler
   readonly dice: SeededRandom
   isPaused: boolean
   cutsBeforeResponse: boolean
@@ -52,7 +58,7 @@ interface Connection {
 export async function openProxy(t: TestFolder, options: Options): Promise<ControlProxy> {
   const { port, controlPort, pem, dice } = options
   const connections = new Set<Connection>()
-  const reports = openReports(dice)
+  const reports = openReportMangler(dice)
   const state: State = {
     connections,
     reports,

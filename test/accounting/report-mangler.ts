@@ -5,10 +5,10 @@ import { openCodec } from '../../kernel/wire/codec.ts'
 import { controlMessages } from '../../kernel/wire/control.ts'
 import { type Envelope, wireMessages } from '../../kernel/wire/envelope.ts'
 import type { SeededRandom } from '../bench/soak/seeded-random.ts'
-import { randomElement, shuffled } from './random-choice.ts'
+import { randomElement, shuffle } from './random-choice.ts'
 
 export type Message = Static<(typeof Envelope)['body']>
-export type Reports = ReturnType<typeof openReports>
+export type ReportMangler = ReturnType<typeof openReportMangler>
 
 const firstId = 2 ** 30 // of requests that the proxy makes; those of agents are below
 const maxCommitted = 50 // for each agent
@@ -18,7 +18,7 @@ export const codec = openCodec([...wireMessages, ...controlMessages, ...messages
 /** Whether this is the response to a request that the proxy made. */
 export const isOwnResponse = (re: number): boolean => re > firstId
 
-export function openReports(dice: SeededRandom) {
+export function openReportMangler(dice: SeededRandom) {
   const committed = new Map<string, Uint8Array[]>() // by the agent's token
   let lastId = firstId
 
@@ -33,7 +33,7 @@ export function openReports(dice: SeededRandom) {
   /** Splits a report: rows in random order, in several reports, of which the last has the seq. */
   function split(message: Message): Message[] {
     const report = codec.decode(StatsReport, message.body)
-    const rows = shuffled(report.rows, dice)
+    const rows = shuffle(report.rows, dice)
     const parts = Array.from({ length: dice.below(4) }, () => rows.splice(0, dice.below(rows.length + 1)))
     const part = { ...report, seq: 0, last: false, live: [] }
     const before = parts.map(rows => newRequest(codec.encode(StatsReport, { ...part, rows })))
@@ -46,7 +46,7 @@ export function openReports(dice: SeededRandom) {
     const repeats = Array.from({ length: known.length > 0 ? dice.below(3) : 0 }, () =>
       newRequest(randomElement(known, dice))
     )
-    return [...shuffled([...parts.slice(0, -1), ...repeats], dice), ...parts.slice(-1)]
+    return [...shuffle([...parts.slice(0, -1), ...repeats], dice), ...parts.slice(-1)]
   }
 
   return {

@@ -55,7 +55,7 @@ const intervalMs = 5
 const maxBytesUnderWay = 256 * 1024 // they may be lost when the agent is killed
 
 /** Callers send `hello` first, a TLS ClientHello or nothing; then a number that identifies the connection. */
-export async function openRoute(t: TestFolder, hello: Buffer = Buffer.alloc(0)): Promise<Route> {
+export async function openTcpRoute(t: TestFolder, hello: Buffer = Buffer.alloc(0)): Promise<Route> {
   const flows = { in: newFlow(), out: newFlow() }
   const target = await openTarget(t, flows.in, hello.length)
   let lastNumber = 0

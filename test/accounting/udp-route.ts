@@ -20,7 +20,7 @@ interface Bytes {
   readonly out: number
 }
 
-export async function openDatagrams(t: TestFolder): Promise<Route> {
+export async function openUdpRoute(t: TestFolder): Promise<Route> {
   const recording: Recording = { in: newFlow(), out: newFlow(), sentAt: new Map() }
   const targetPort = await openTarget(t, recording)
   let lastNumber = 0

@@ -18,14 +18,14 @@ import {
 import type { Pair } from './compare-counters.ts'
 import { cutLog } from './cut-log.ts'
 import { type ControlProxy, openProxy } from './proxy.ts'
-import { type Kind, kindsOf } from './rule-kinds.ts'
+import { kindsOf, type RuleKind } from './rule-kinds.ts'
 import type { Route } from './tcp-route.ts'
 
 export interface Rule {
   readonly id: string
   readonly owner: string
   readonly edge: RunningAgent
-  readonly kind: Kind
+  readonly kind: RuleKind
   readonly port: number
   readonly route: Route
 }

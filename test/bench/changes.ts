@@ -13,7 +13,7 @@ import { newSecret } from '../../kernel/identity/secret.ts'
 import { runAt } from '../../kernel/store/postgres/sessions.ts'
 import { type Cluster, makeCluster } from '../postgres/cluster.ts'
 import { type Process, start } from '../support/process.ts'
-import { took } from './scale/calls.ts'
+import { runLoad } from './scale/calls.ts'
 import { cpuMsOf, cpuMsOfFamily, startHelper } from './scale/processes.ts'
 import { quantile } from './seeded-server.ts'
 
@@ -97,7 +97,7 @@ async function round(count: number, { process, origin, token }: Running, bench: 
   const [server, postgres] = used()
   const change = { method: 'PATCH', path: '/v1/users/user$c', body: '{"display_name":"n$i"}' }
   const load = { origin, token, ...change, from: done, calls, callers: count }
-  const { ms, waits, refused } = await took(bench.callers, load)
+  const { ms, waits, refused } = await runLoad(bench.callers, load)
   done += calls
   for (const [code, refusals] of Object.entries(refused)) throw new Error(`${refusals} calls: ${code}`)
   const [serverAfter, postgresAfter] = used()
@@ -149,7 +149,7 @@ const shown = (value: number): string =>
   value > 0 && Number.isFinite(value) ? String(Number(value.toPrecision(3))) : ''
 
 /** The durability settings of a server connection. */
-async function promisesOf({ cluster }: Bench): Promise<string> {
+async function durabilitySettings({ cluster }: Bench): Promise<string> {
   const client = new pg.Client(cluster.at(database).url)
   await client.connect()
   const { rows } = await client.query(
@@ -176,7 +176,7 @@ async function main(): Promise<void> {
   for (const count of counts) rows.push(...rowsOf(count, await measure(count, servers, bench)))
   const text = `# Durable changes a second
 
-Written by \`npm run bench:changes\`, with ${rounds} rounds of ${calls} changes on each store in turns, on ${cpus().length} cores, which callers, server and PostgreSQL share (load average ${loadBefore.toFixed(1)} before). A change renames a user over the operator API, with ${values.as === 'operator' ? 'the operator token' : 'a token of an administrator, which is looked up anew after each change of a user'}; each caller has a user of its own. It is answered when it is on disk: PostgreSQL has ${await promisesOf(bench)}; SQLite has synchronous = full. Values are medians of the rounds, the ratio that of the ratios of PostgreSQL to SQLite in each round.
+Written by \`npm run bench:changes\`, with ${rounds} rounds of ${calls} changes on each store in turns, on ${cpus().length} cores, which callers, server and PostgreSQL share (load average ${loadBefore.toFixed(1)} before). A change renames a user over the operator API, with ${values.as === 'operator' ? 'the operator token' : 'a token of an administrator, which is looked up anew after each change of a user'}; each caller has a user of its own. It is answered when it is on disk: PostgreSQL has ${await durabilitySettings(bench)}; SQLite has synchronous = full. Values are medians of the rounds, the ratio that of the ratios of PostgreSQL to SQLite in each round.
 
 | Callers | Figure | SQLite | PostgreSQL | Ratio |
 |---|---|---|---|---|

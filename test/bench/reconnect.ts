@@ -19,7 +19,7 @@ import {
 } from '../../kit/scripted-agent.ts'
 import { RulePush, RuleRemove, messages as ruleMessages } from '../../plugins/rules/wire.ts'
 import { start } from '../support/process.ts'
-import { addressOf } from './scale/agent-address.ts'
+import { agentAddress } from './scale/agent-address.ts'
 
 const { values } = parseArgs({
   options: { agents: { type: 'string', default: '100' }, rules: { type: 'string', default: '10' } }
@@ -67,7 +67,7 @@ type Operator = ReturnType<typeof operatorOf>
 async function enroll(operator: Operator, endpoint: ControlEndpoint, at: number): Promise<FleetMember> {
   const { uri } = await operator.post<{ uri: string }>('/v1/client-enrollments', { name: `edge-${at}` })
   const code = new URL(uri).searchParams.get('code') ?? ''
-  const localAddress = addressOf(at)
+  const localAddress = agentAddress(at)
   const { socket } = await dial({ ...endpoint, localAddress })
   const { channel, end } = new Stream({ socket, codec, handlers: [], clock: systemClock, log: quiet })
   const secret = newSecret()

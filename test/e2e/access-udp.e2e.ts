@@ -1,4 +1,4 @@
-// Revoked access ends UDP flows: live flows get no further datagram in either direction.
+// Revoking access ends UDP flows: a live flow passes no further datagram in either direction.
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import t, { type Test } from 'tap'
@@ -44,7 +44,7 @@ t.test('revoking a grant ends its UDP flows on the agent and closes the port', a
   const revoked = await cluster.call<{ removed_rule_ids: string[] }>('DELETE', `/v1/grants/${grant_id}`)
   t.same(revoked.removed_rule_ids, [rule_id])
 
-  // A connected socket gets an error when the port is closed. By then the flow has ended.
+  // A connected socket gets an error once the port is closed. The flow ends before that.
   const probe = createSocket('udp4')
   t.teardown(() => void probe.close())
   probe.connect(listen_port, '127.0.0.1')
@@ -59,7 +59,7 @@ t.test('revoking a grant ends its UDP flows on the agent and closes the port', a
   target.send('still there?', port, address)
   caller.send('still there?', listen_port, '127.0.0.1')
   const marker = await openSocket(t)
-  marker.send('marker', target.address().port, '127.0.0.1') // sent last: anything that got through arrives before it
+  marker.send('marker', target.address().port, '127.0.0.1') // sent last: anything else that gets through arrives first
   const [text] = (await once(target, 'message')) as [Buffer]
   t.equal(String(text), 'marker', 'nothing got through')
 })

@@ -1,5 +1,5 @@
-// Revoked access takes effect on the agent: live connections are cut and ports closed within two seconds, or when a
-// disconnected agent connects again.
+// Revoking access cuts live connections and closes ports on the agent within two seconds. A disconnected agent does so
+// when it reconnects.
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
@@ -12,7 +12,7 @@ const withinMs = 2000
 interface Tenant {
   readonly userId: string
   readonly grantId: string
-  /** Listen ports of a single-port rule and of a range. All of them forward. */
+  /** Listen ports of a single-port rule and of a range; all forward. */
   readonly ports: readonly number[]
 }
 
@@ -64,7 +64,7 @@ const isOpen = async (port: number): Promise<boolean> => {
   }
 }
 
-/** Waits until all ports are closed. Returns how long that took, in milliseconds. */
+/** Waits until all ports are closed. Returns the elapsed milliseconds. */
 async function closedAfterMs(ports: readonly number[]): Promise<number> {
   const startedAt = performance.now()
   for (;;) {
@@ -88,7 +88,7 @@ async function startDownload(t: Test, port: number): Promise<{ readonly cut: Pro
 
 type Removal = (cluster: TestCluster, tenant: Tenant, clientId: string) => Promise<unknown>
 
-/** Ways to remove access that leave the agent running. */
+/** Ways to remove access while the agent continues to run. */
 const removals: Readonly<Record<string, Removal>> = {
   'the user is deleted': (cluster, { userId }) => cluster.call('DELETE', `/v1/users/${userId}`),
   'the grant is revoked': (cluster, { grantId }) => cluster.call('DELETE', `/v1/grants/${grantId}`)
@@ -99,7 +99,7 @@ const deleteClient: Removal = async (cluster, tenant, clientId) => {
   await cluster.call('DELETE', `/v1/clients/${clientId}`)
 }
 
-/** Checks that traffic ends in time; measures from the moment the request returned. */
+/** Checks that traffic ends in time. The measurement starts when the request returns. */
 async function testRemoval(
   t: Test,
   cluster: TestCluster,
@@ -124,7 +124,7 @@ async function testRemoval(
 }
 
 t.test(
-  'a connected agent cuts traffic at once when access to it is removed, and no other traffic',
+  'a connected agent cuts only the traffic of the removed access, and cuts it at once',
   { timeout: 240_000 },
   async t => {
     const cluster = await openCluster(t)
@@ -155,7 +155,7 @@ t.test(
   }
 )
 
-t.test('a disconnected agent cuts the traffic when it connects again', { timeout: 240_000 }, async t => {
+t.test('a disconnected agent cuts the traffic when it reconnects', { timeout: 240_000 }, async t => {
   const cluster = await openCluster(t)
   const paris = await startAgent(t, cluster, 'paris')
   const webPort = await startWebServer(t)

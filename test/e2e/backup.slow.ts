@@ -1,4 +1,4 @@
-// A lost server is restored from its backup in another directory. Forwarding continues all the time.
+// A lost server is restored from its backup into another directory. Forwarding continues throughout.
 import { copyFileSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -20,7 +20,7 @@ async function startFrom(t: Test, cluster: TestCluster, dir: string): Promise<vo
   await cluster.server.until('server.started')
 }
 
-/** Resolves with the stats when so many connections of this size are counted. */
+/** Resolves with the stats once this number of connections, each of `bytesEach`, is counted. */
 const statsAfter = (cluster: TestCluster, rule: string, connections: number, bytesEach = 1) =>
   statsOf(
     cluster,
@@ -29,7 +29,7 @@ const statsAfter = (cluster: TestCluster, rule: string, connections: number, byt
   )
 
 t.test(
-  'after a restore in another directory agents connect, counters continue, changes arrive, and revoked tokens stay revoked',
+  'after a restore into another directory agents connect, counters continue, changes arrive, and revoked tokens stay revoked',
   { timeout: 240_000 },
   async t => {
     const cluster = await testCluster(t)
@@ -80,12 +80,12 @@ t.test(
     t.equal(await lyon.agent.exit, 4)
 
     await push(later)
-    t.match(await get(`http://127.0.0.1:${later}/`), /hello/, 'changes reach the edge')
+    t.match(await get(`http://127.0.0.1:${later}/`), /hello/, 'changes reach the agent')
     const closed = paris.agent.events.length
     await cluster.cli(['rule', 'remove', rule])
     await paris.agent.until('rule.closed', undefined, closed)
     await t.rejects(get(url))
-    t.equal(paris.agent.count('rule.opened'), opened + 1, 'nothing was opened again')
+    t.equal(paris.agent.count('rule.opened'), opened + 1, 'no rule was reopened')
   }
 )
 
@@ -96,7 +96,7 @@ t.test(
     const dir = dataDir(cluster)
     const file = join(cluster.dir, 'a.backup')
     t.equal((await sluice(['backup', file, '--data-dir', dir])).code, 0)
-    t.equal((await sluice(['backup', file, '--data-dir', dir])).code, 0, 'a backup may replace another')
+    t.equal((await sluice(['backup', file, '--data-dir', dir])).code, 0, 'a backup may replace an older one')
     t.equal((await sluice(['backup', cluster.dir, '--data-dir', dir])).code, 0)
     t.equal(readdirSync(cluster.dir).filter(name => /^sluice-\d{8}T\d{6}Z\.backup$/.test(name)).length, 1)
     const other = join(cluster.dir, 'other.txt')

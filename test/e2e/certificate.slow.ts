@@ -16,7 +16,7 @@ async function stop(cluster: TestCluster): Promise<void> {
 }
 
 t.test(
-  'a new certificate is announced to the agents first, and activation names the clients that have not seen it',
+  'a new certificate is announced to the agents before its activation, which names the clients that do not know it',
   async t => {
     const cluster = await testCluster(t)
     const paris = await startAgent(t, cluster, 'paris')
@@ -72,7 +72,7 @@ t.test(
 )
 
 t.test(
-  'a certificate that enrolled clients do not pin stops the start until the operator accepts it',
+  'the server refuses to start with a certificate that enrolled clients do not pin, until the operator accepts it',
   async t => {
     const cluster = await testCluster(t)
     await startAgent(t, cluster, 'paris')
@@ -86,7 +86,7 @@ t.test(
     await t.rejects(cluster.restart(), /startup\.tls_invalid: .*1 enrolled clients pin/)
     cluster.configure('')
     rmSync(own)
-    await t.rejects(cluster.restart(), /startup\.tls_invalid/, 'a lost certificate stops it, too')
+    await t.rejects(cluster.restart(), /startup\.tls_invalid/, 'a missing certificate stops it, too')
     cluster.configure(
       `tls_cert_path = "${cluster.dir}/control.pem"\ntls_key_path = "${cluster.dir}/control.pem"\n`
     )

@@ -1,4 +1,4 @@
-// The wall clocks of a real server and a real agent are set while they run.
+// The wall clock of a real server or a real agent is set while it runs.
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import t, { type Test } from 'tap'
@@ -23,7 +23,7 @@ interface World {
   readonly edge: RunningAgent
   readonly serverClock: SettableClock
   readonly agentClock: SettableClock
-  /** Sends more than the quota lets pass. Returns the bytes that arrived. */
+  /** Sends more bytes than the quota allows. Returns the bytes that arrived. */
   sendAll(): Promise<number>
   /** Traffic of a rule without a quota, so that the agent reports. */
   sendOther(): Promise<number>
@@ -31,8 +31,8 @@ interface World {
   readonly rule: string
 }
 
-/** A server and an agent with a clock each, and a rule of ann with a quota. */
-async function world(t: Test, agentAheadSecs: number): Promise<World> {
+/** A server and an agent, each with a settable clock, and a rule of ann with a quota. */
+async function openWorld(t: Test, agentAheadSecs: number): Promise<World> {
   const serverClock = settableClock(t)
   const agentClock = settableClock(t, agentAheadSecs)
   const cluster = await testCluster(t, { ...serverClock.env, SVC_QUOTA_HOLD_SECS: '1' })
@@ -69,7 +69,7 @@ async function world(t: Test, agentAheadSecs: number): Promise<World> {
   }
 }
 
-/** A target that counts. `receive` sends bytes to a port and resolves when the connection has ended. */
+/** A target that counts bytes. `receive` sends bytes to a port and resolves when the connection ends. */
 async function openSink(t: Test) {
   let received = 0
   const server = createServer(socket => {
@@ -93,8 +93,8 @@ async function openSink(t: Test) {
   }
 }
 
-t.test('an agent 40 days behind gets no second quota when its clock is set right', options, async t => {
-  const { cluster, edge, agentClock, sendAll, setQuota, rule } = await world(t, -40 * daySecs)
+t.test('correcting the clock of an agent that is 40 days behind grants no second quota', options, async t => {
+  const { cluster, edge, agentClock, sendAll, setQuota, rule } = await openWorld(t, -40 * daySecs)
   const { skew_secs } = await edge.agent.until('clock.skew')
   t.ok(Math.abs(Number(skew_secs) + 40 * daySecs) < 60, `${skew_secs} s`)
   t.equal(await sendAll(), size)
@@ -103,7 +103,7 @@ t.test('an agent 40 days behind gets no second quota when its clock is set right
   t.equal(await sendAll(), 0)
   await setQuota(size + 500)
 
-  t.equal(await sendAll(), 500, 'what the larger size has added, and nothing else')
+  t.equal(await sendAll(), 500, 'only the bytes that the larger size added')
   t.equal(edge.agent.count('traffic_quota.period'), 0)
   await statsOf(cluster, rule, ({ bytes_in }) => bytes_in === size + 500)
   const now = Math.floor(Date.now() / 1000)
@@ -111,15 +111,15 @@ t.test('an agent 40 days behind gets no second quota when its clock is set right
   t.match(await cluster.call('GET', path), { total_bytes_in: size + 500 }, 'samples lie in the right month')
 })
 
-t.test("a step of the server's clock opens one period, and the step back none", options, async t => {
-  const { edge, serverClock, sendAll, sendOther, setQuota } = await world(t, 0)
+t.test("a step of the server's clock opens one period, and the step back opens none", options, async t => {
+  const { edge, serverClock, sendAll, sendOther, setQuota } = await openWorld(t, 0)
   t.equal(await sendAll(), size)
 
   serverClock.set(40 * daySecs)
   await sendOther()
   await edge.agent.until('traffic_quota.period')
   let passed = 0
-  while (passed === 0) passed = await sendAll() // refused until the period is saved and in force
+  while (passed === 0) passed = await sendAll() // refused until the new period takes effect
   t.equal(passed, size)
   t.equal(await sendAll(), 0)
 
@@ -130,7 +130,7 @@ t.test("a step of the server's clock opens one period, and the step back none", 
   t.equal(edge.agent.count('traffic_quota.period'), 1)
 })
 
-t.test("a step of the server's clock neither ends nor lengthens a lock", options, async t => {
+t.test("a step of the server's clock neither ends nor extends a lockout", options, async t => {
   const clock = settableClock(t)
   const cluster = await testCluster(t, clock.env)
   await cluster.call('POST', '/v1/users', { user_id: 'root', display_name: 'Root', role: 'superadmin' })

@@ -1,4 +1,4 @@
-// A client is enrolled again during live traffic, and the response is delayed.
+// A client is enrolled again during live traffic, with a delayed response.
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import t, { type Test } from 'tap'
@@ -9,7 +9,7 @@ import { download, hashOfMib, startWebServer } from '../support/web.ts'
 
 const delayMs = 10_000
 
-/** Delays what the server sends after the handshake, so that the response to the first request is late. */
+/** Delays all bytes that the server sends after the handshake, and with them the first response. */
 async function openDelayingProxy(t: Test, controlPort: number): Promise<{ port: number }> {
   const proxy = createServer(agent => {
     const server = connect(controlPort, '127.0.0.1')
@@ -34,7 +34,7 @@ async function openDelayingProxy(t: Test, controlPort: number): Promise<{ port: 
 }
 
 t.test(
-  'a redeem with a response delayed by 10 s loses no connection of the running agent',
+  'an enrollment response that is 10 s late costs the running agent no connection',
   { timeout: 240_000 },
   async t => {
     const cluster = await testCluster(t)

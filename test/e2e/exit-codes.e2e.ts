@@ -1,4 +1,4 @@
-// Every exit code of the table but 1 and 75, from the real program.
+// The real program returns every documented exit code except 1 and 75.
 import { once } from 'node:events'
 import { chmodSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -11,7 +11,7 @@ import { startAgent, testCluster } from '../support/test-cluster.ts'
 const codeOf = ({ stderr }: CommandResult): string => stderr.split(':', 1)[0] ?? ''
 
 t.test(
-  'a refused command exits with the code of the error, and prints the error code first on standard error',
+  'a refused command exits with the exit code of its error, and prints the error code first on standard error',
   async t => {
     const cluster = await testCluster(t)
     const paris = await startAgent(t, cluster, 'paris')
@@ -54,35 +54,32 @@ t.test(
   }
 )
 
-t.test(
-  'a push that the agent does not answer in time exits with 7, and the rule is applied later',
-  async t => {
-    const cluster = await testCluster(t)
-    const { agent } = await startAgent(t, cluster, 'paris')
-    const port = await freePort()
-    agent.signal('SIGSTOP')
+t.test('a push exits with 7 if the agent does not answer in time, and the rule is applied later', async t => {
+  const cluster = await testCluster(t)
+  const { agent } = await startAgent(t, cluster, 'paris')
+  const port = await freePort()
+  agent.signal('SIGSTOP')
 
-    const late = await cluster.cli([
-      'rule',
-      'push',
-      'paris',
-      String(port),
-      '127.0.0.1:9',
-      '--ack-timeout-secs',
-      '1'
-    ])
+  const late = await cluster.cli([
+    'rule',
+    'push',
+    'paris',
+    String(port),
+    '127.0.0.1:9',
+    '--ack-timeout-secs',
+    '1'
+  ])
 
-    t.equal(late.code, 7)
-    t.equal(codeOf(late), 'ack_timeout')
-    t.match(await cluster.json('rule', 'list'), [{ state: 'pending', listen_port: port }])
-    agent.signal('SIGCONT')
-    await cluster.server.until('rule.active')
-    t.match(await cluster.json('rule', 'list'), [{ state: 'active' }])
-  }
-)
+  t.equal(late.code, 7)
+  t.equal(codeOf(late), 'ack_timeout')
+  t.match(await cluster.json('rule', 'list'), [{ state: 'pending', listen_port: port }])
+  agent.signal('SIGCONT')
+  await cluster.server.until('rule.active')
+  t.match(await cluster.json('rule', 'list'), [{ state: 'active' }])
+})
 
 t.test(
-  'no server, no superadmin, and a token that would be sent without TLS have their own exit codes',
+  'an unreachable server, a missing superadmin and a token without TLS each have an exit code',
   async t => {
     const cluster = await testCluster(t)
     const nowhere = { SVC_SERVER: `http://127.0.0.1:${await freePort()}`, SVC_TOKEN: 'x' }
@@ -91,40 +88,43 @@ t.test(
     t.equal((await sluice(['rule', 'list'], nowhere)).code, 69)
     t.equal((await sluice(['rule', 'list'], { SVC_SERVER: 'http://10.0.0.1', SVC_TOKEN: 'x' })).code, 2)
     const wrong = await sluice(['rule', 'list'], { SVC_SERVER: cluster.origin, SVC_TOKEN: 'wrong' })
-    t.equal(wrong.code, 6, 'no superadmin yet: bootstrap_required comes first')
+    t.equal(wrong.code, 6, 'without a superadmin bootstrap_required comes first')
     t.equal(codeOf(wrong), 'bootstrap_required')
   }
 )
 
-t.test('a server that cannot start reports every problem with its remedy, and exits with 78', async t => {
-  const dir = t.testdir()
-  const config = join(dir, 'server.toml')
-  writeFileSync(
-    config,
-    'contol_listen = "127.0.0.1:0"\nlog_level = "loud"\n[plugins.stats]\nenalbed = true\n'
-  )
-  const bad = start(t, ['server', '--config', config, '--data-dir', join(dir, 'data')])
-  t.equal(await bad.exit, 78)
-  t.match(bad.output(), /unknown key contol_listen; did you mean control_listen\?/)
-  t.match(bad.output(), /log_level must be one of debug, info, warn, error/)
-  t.match(bad.output(), /unknown key plugins\.stats\.enalbed/)
+t.test(
+  'a server with an invalid configuration reports every problem with its remedy, and exits with 78',
+  async t => {
+    const dir = t.testdir()
+    const config = join(dir, 'server.toml')
+    writeFileSync(
+      config,
+      'contol_listen = "127.0.0.1:0"\nlog_level = "loud"\n[plugins.stats]\nenalbed = true\n'
+    )
+    const bad = start(t, ['server', '--config', config, '--data-dir', join(dir, 'data')])
+    t.equal(await bad.exit, 78)
+    t.match(bad.output(), /unknown key contol_listen; did you mean control_listen\?/)
+    t.match(bad.output(), /log_level must be one of debug, info, warn, error/)
+    t.match(bad.output(), /unknown key plugins\.stats\.enalbed/)
 
-  writeFileSync(config, 'operator_token = "a-token-in-a-file-that-everyone-may-read"\n')
-  chmodSync(config, 0o644)
-  const open = start(t, ['server', '--config', config, '--data-dir', join(dir, 'data')])
-  t.equal(await open.exit, 78)
-  t.match(open.output(), /startup\.insecure_permissions: .*chmod 600/)
+    writeFileSync(config, 'operator_token = "a-token-in-a-file-that-everyone-may-read"\n')
+    chmodSync(config, 0o644)
+    const open = start(t, ['server', '--config', config, '--data-dir', join(dir, 'data')])
+    t.equal(await open.exit, 78)
+    t.match(open.output(), /startup\.insecure_permissions: .*chmod 600/)
 
-  const busy = createServer().listen(0, '127.0.0.1')
-  await once(busy, 'listening')
-  t.teardown(() => busy.close())
-  const address = busy.address()
-  const port = typeof address === 'object' && address ? address.port : 0
-  const failed = start(t, ['server', '--data-dir', join(dir, 'data')], {
-    SVC_OPERATOR_HTTP_LISTEN: `127.0.0.1:${port}`,
-    SVC_CONTROL_LISTEN: '127.0.0.1:0',
-    SVC_METRICS_LISTEN: '127.0.0.1:0'
-  })
-  t.equal(await failed.exit, 78)
-  t.match(failed.output(), /startup\.listen_failed/)
-})
+    const busy = createServer().listen(0, '127.0.0.1')
+    await once(busy, 'listening')
+    t.teardown(() => busy.close())
+    const address = busy.address()
+    const port = typeof address === 'object' && address ? address.port : 0
+    const failed = start(t, ['server', '--data-dir', join(dir, 'data')], {
+      SVC_OPERATOR_HTTP_LISTEN: `127.0.0.1:${port}`,
+      SVC_CONTROL_LISTEN: '127.0.0.1:0',
+      SVC_METRICS_LISTEN: '127.0.0.1:0'
+    })
+    t.equal(await failed.exit, 78)
+    t.match(failed.output(), /startup\.listen_failed/)
+  }
+)

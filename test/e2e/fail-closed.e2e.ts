@@ -1,5 +1,5 @@
-// With real processes: an edge that can no longer enforce what restricts a rule does not forward the rule, with or
-// without the server, and forwards it again when it can.
+// An agent stops forwarding a rule when it can no longer enforce a restriction of the rule, with or without the
+// server. It forwards again when it can. Real processes.
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
@@ -13,9 +13,9 @@ interface Restriction {
   readonly plugin: string
   readonly code: string // of the failed rule
   readonly body?: object // of its create
-  readonly path?: (clientId: string) => string // of the limit of the owner
+  readonly path?: (clientId: string) => string // path of the owner's limit
   readonly limit?: object
-  readonly status?: (path: string) => string // where `enforced` is shown
+  readonly status?: (path: string) => string // path of the record that shows `enforced`
   readonly isPlacedByOwner?: true // the owner's grant has a list of targets
 }
 
@@ -64,7 +64,7 @@ async function openEcho(t: Test): Promise<number> {
   return port
 }
 
-/** Returns true if a byte comes back, false if the port is closed or closes the connection. */
+/** Returns true if a byte is echoed, false if the port is closed or the connection ends. */
 function forwards(port: number): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>()
   const socket = connect(port, '127.0.0.1', () => socket.write('x')).on('error', () => {})
@@ -72,7 +72,7 @@ function forwards(port: number): Promise<boolean> {
   return promise.finally(() => socket.destroy())
 }
 
-/** Makes a limited owner, and a rule of this owner, for each restriction. */
+/** For each restriction, creates a limited owner and a rule of this owner. */
 async function restrictedRules(t: Test, cluster: TestCluster, clientId: string) {
   const target = await openEcho(t)
   const rules: { name: string; restriction: Restriction; port: number; id: string }[] = []
@@ -109,7 +109,7 @@ async function restrictedRules(t: Test, cluster: TestCluster, clientId: string) 
 }
 
 t.test(
-  'an edge that loses a plugin forwards no rule that the plugin restricts',
+  'an agent that loses a plugin forwards no rule that the plugin restricts',
   { timeout: 300_000 },
   async t => {
     const cluster = await testCluster(t)
@@ -129,7 +129,7 @@ t.test(
       await paris.agent.exit
       writeFileSync(config, text)
       paris.restart()
-      await paris.agent.until(started) // its saved state is in force before
+      await paris.agent.until(started) // the agent applies its saved state before this event
     }
     const show = (id: string) => cluster.call<RuleRecord>('GET', `/v1/rules/${id}`)
     async function allAre(t: Test, state: 'active' | 'failed'): Promise<void> {
@@ -148,30 +148,33 @@ t.test(
       }
       t.ok(await forwards(free), 'a rule without a restriction')
     }
-    await t.test('with the plugins all forward', t => allAre(t, 'active'))
+    await t.test('with the plugins all rules forward', t => allAre(t, 'active'))
 
     cluster.server.signal('SIGKILL')
     await cluster.server.exit
     await restartAgent(disabled, 'control.unreachable')
-    await t.test('started without the server, from its saved state', async t => {
-      for (const { name, port } of rules) t.notOk(await forwards(port), name)
-      t.ok(await forwards(free), 'a rule without a restriction')
-    })
+    await t.test(
+      'an agent without the plugins fails the rules of its saved state, without the server',
+      async t => {
+        for (const { name, port } of rules) t.notOk(await forwards(port), name)
+        t.ok(await forwards(free), 'a rule without a restriction')
+      }
+    )
 
     await restartAgent('', 'control.unreachable')
-    await t.test('with the plugins again, still without the server', async t => {
+    await t.test('with the plugins again the rules forward, still without the server', async t => {
       for (const { name, port } of rules) t.ok(await forwards(port), name)
     })
 
     await restartAgent(disabled, 'control.unreachable')
     await cluster.restart()
     await cluster.server.until('client.connected')
-    await t.test('connected: the rules are failed with the code', t => allAre(t, 'failed'))
+    await t.test('a connected agent reports the rules as failed, with the code', t => allAre(t, 'failed'))
 
     await restartAgent('', 'control.connected')
-    await t.test('with the plugins again they return to active', t => allAre(t, 'active'))
+    await t.test('with the plugins again the rules return to active', t => allAre(t, 'active'))
 
     await restartAgent(disabled, 'control.connected')
-    await t.test('lost while the server runs', t => allAre(t, 'failed'))
+    await t.test('the rules fail when the plugins are lost while the server runs', t => allAre(t, 'failed'))
   }
 )

@@ -1,4 +1,4 @@
-// The main job in real processes: a rule forwards traffic, and the counters are exact.
+// In real processes a rule forwards traffic, and its counters are exact.
 import t from 'tap'
 import { freePort } from '../support/ports.ts'
 import { startAgent, statsOf, type TestCluster, testCluster } from '../support/test-cluster.ts'
@@ -44,7 +44,7 @@ t.test(
   }
 )
 
-/** Returns the number of header bytes that the web server sends, measured without a rule. */
+/** Returns the number of header bytes of the web server, measured without a rule. */
 async function headBytes(port: number): Promise<number> {
   const { connect } = await import('node:net')
   const socket = connect(port, '127.0.0.1')
@@ -59,7 +59,7 @@ async function headBytes(port: number): Promise<number> {
 }
 
 t.test(
-  'a rename during a download changes one row and no connection; two clients may have the same name',
+  'renaming a client during a download breaks no connection; two clients may have the same name',
   async t => {
     const cluster = await testCluster(t)
     const { clientId, agent } = await startAgent(t, cluster, 'paris')

@@ -1,4 +1,4 @@
-// A disk that takes no changes: they are refused at once, all else goes on, and nothing is to be restarted afterwards.
+// On a full disk changes are refused at once and everything else continues. No restart is needed afterwards.
 import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -21,7 +21,7 @@ const users = async (cluster: TestCluster) =>
   (await cluster.call<{ user_id: string }[]>('GET', '/v1/users')).map(({ user_id }) => user_id)
 
 t.test(
-  'on a full disk a change is 503 at once, reads and forwarding go on, and reports are booked when there is space',
+  'on a full disk changes get 503 at once, reads and forwarding continue, and reports are committed once there is space',
   { skip, timeout },
   async t => {
     const disk = smallDisk(t, 16)
@@ -49,15 +49,11 @@ t.test(
     cluster.server.signal('SIGKILL')
     await cluster.server.exit
     await cluster.restart()
-    t.same(
-      await users(cluster),
-      ['after', 'before'],
-      'what was acknowledged is there, what was refused is not'
-    )
+    t.same(await users(cluster), ['after', 'before'], 'acknowledged changes are stored, refused ones are not')
   }
 )
 
-t.test('a directory that vanishes refuses changes until it is back', { timeout }, async t => {
+t.test('changes are refused while the data directory is missing', { timeout }, async t => {
   const cluster = await testCluster(t)
   await addUser(cluster, 'before')
   const dir = join(cluster.dir, 'server')
@@ -73,7 +69,7 @@ t.test('a directory that vanishes refuses changes until it is back', { timeout }
 })
 
 t.test(
-  'an agent with a full disk forwards, refuses new rules, and reports every byte when there is space',
+  'an agent with a full disk forwards, refuses new rules, and reports every byte once there is space',
   { skip, timeout },
   async t => {
     const disk = smallDisk(t, 8)

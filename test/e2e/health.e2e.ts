@@ -1,4 +1,4 @@
-// /livez and /readyz of real processes: a full disk, a directory that is gone, an agent without a server.
+// /livez and /readyz of real processes: a full disk, a missing directory, an agent without a server.
 import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -13,9 +13,9 @@ interface Ready {
   readonly checks: readonly { readonly name: string; readonly status: string; readonly reason: string }[]
 }
 
-/** Asks as a supervisor does: again and again. */
-async function until(isSo: () => Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await wait(50)
+/** Polls, as a supervisor does. */
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  while (!(await holds())) await wait(50)
 }
 
 async function readyz(origin: string) {
@@ -41,7 +41,7 @@ t.test('a server is not ready while its disk is full', { skip: noSmallDisk || of
   await until(async () => (await readyz(origin)).status === 200)
 })
 
-t.test('a server whose directory is gone is not ready, until it is back', { skip: ofFile }, async t => {
+t.test('a server is not ready while its directory is missing', { skip: ofFile }, async t => {
   const { origin, dir } = await testCluster(t)
   t.equal((await readyz(origin)).status, 200)
 
@@ -53,7 +53,7 @@ t.test('a server whose directory is gone is not ready, until it is back', { skip
   await until(async () => (await readyz(origin)).status === 200)
 })
 
-t.test('an agent is ready while it forwards, with the server or without', async t => {
+t.test('an agent is ready while it forwards, with or without the server', async t => {
   const cluster = await testCluster(t)
   const metrics = await freePort()
   const origin = `http://127.0.0.1:${metrics}`

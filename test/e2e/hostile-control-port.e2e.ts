@@ -11,7 +11,7 @@ import { startAgent, testCluster } from '../support/test-cluster.ts'
 import { get, startWebServer } from '../support/web.ts'
 
 t.test(
-  'the agent ends the handshake if the certificate is not the pinned one, and the server logs nothing',
+  'the agent aborts the handshake if the certificate is not the pinned one, and the server logs nothing',
   async t => {
     const cluster = await testCluster(t)
     const { agent, stateDir } = await startAgent(t, cluster, 'paris')
@@ -30,38 +30,35 @@ t.test(
   }
 )
 
-t.test(
-  'a revoked agent stops with exit code 4, and does not start again before a new enrollment',
-  async t => {
-    const cluster = await testCluster(t)
-    const { agent, clientId, stateDir } = await startAgent(t, cluster, 'paris')
-    const page = await startWebServer(t)
-    const port = await freePort()
-    await cluster.json('rule', 'push', 'paris', String(port), `127.0.0.1:${page}`)
-    t.match(await get(`http://127.0.0.1:${port}/`), /hello/)
+t.test('a revoked agent exits with 4, and does not start again until it is enrolled again', async t => {
+  const cluster = await testCluster(t)
+  const { agent, clientId, stateDir } = await startAgent(t, cluster, 'paris')
+  const page = await startWebServer(t)
+  const port = await freePort()
+  await cluster.json('rule', 'push', 'paris', String(port), `127.0.0.1:${page}`)
+  t.match(await get(`http://127.0.0.1:${port}/`), /hello/)
 
-    await cluster.cli(['client', 'revoke', clientId])
+  await cluster.cli(['client', 'revoke', clientId])
 
-    t.match(await cluster.server.until('client.disconnected'), { reason: 'token_revoked' })
-    t.equal(await agent.exit, 4)
-    t.match(
-      agent.events.find(({ event }) => event === 'auth.failure'),
-      { reason: 'token_revoked' }
-    )
-    await t.rejects(get(`http://127.0.0.1:${port}/`))
-    const again = start(t, ['agent', 'run', '--state-dir', stateDir])
-    t.equal(await again.exit, 4)
-    t.match(again.events, [{ event: 'auth.failure', reason: 'token_revoked' }])
+  t.match(await cluster.server.until('client.disconnected'), { reason: 'token_revoked' })
+  t.equal(await agent.exit, 4)
+  t.match(
+    agent.events.find(({ event }) => event === 'auth.failure'),
+    { reason: 'token_revoked' }
+  )
+  await t.rejects(get(`http://127.0.0.1:${port}/`))
+  const again = start(t, ['agent', 'run', '--state-dir', stateDir])
+  t.equal(await again.exit, 4)
+  t.match(again.events, [{ event: 'auth.failure', reason: 'token_revoked' }])
 
-    const { uri } = await cluster.json<{ uri: string }>('client', 're-enroll', clientId)
-    t.equal((await sluice(['agent', 'enroll', '-', '--state-dir', stateDir], {}, uri)).code, 0)
-    const back = start(t, ['agent', 'run', '--state-dir', stateDir])
-    await back.until('rule.opened')
-    t.match(await get(`http://127.0.0.1:${port}/`), /hello/)
-  }
-)
+  const { uri } = await cluster.json<{ uri: string }>('client', 're-enroll', clientId)
+  t.equal((await sluice(['agent', 'enroll', '-', '--state-dir', stateDir], {}, uri)).code, 0)
+  const back = start(t, ['agent', 'run', '--state-dir', stateDir])
+  await back.until('rule.opened')
+  t.match(await get(`http://127.0.0.1:${port}/`), /hello/)
+})
 
-t.test('of many concurrent redeems of one code exactly one succeeds', async t => {
+t.test('exactly one of many concurrent redemptions of one code succeeds', async t => {
   const cluster = await testCluster(t)
   const { uri } = await cluster.json<{ uri: string }>('client', 'enroll', 'paris')
   const many = Array.from({ length: 8 }, (_, at) =>

@@ -1,4 +1,4 @@
-// An agent with a valid token cannot harm others by its reports.
+// The reports of an agent with a valid token cannot harm other clients.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -18,7 +18,7 @@ const most = Number.MAX_SAFE_INTEGER
 const messages = [...ruleMessages, ...statsMessages, ...healthMessages, ...limitMessages, ...sniMessages]
 
 t.test(
-  "a hostile agent's reports leave the books of others exact, every route answering and /metrics small",
+  "with a hostile agent's reports the counters of others stay exact, every route answers, and /metrics stays small",
   async t => {
     const cluster = await testCluster(t)
     const { port: metricsPort } = await cluster.server.until('metrics.listening')

@@ -1,4 +1,4 @@
-// Without CAP_NET_BIND_SERVICE a low port is refused with the name of the capability, on server and agent.
+// Without CAP_NET_BIND_SERVICE server and agent refuse a low port and name the capability.
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ const skip =
     : 'only root can drop a capability, with setpriv (util-linux)'
 const hint = /below \d+ need CAP_NET_BIND_SERVICE: .*service install.*setcap cap_net_bind_service=\+ep/
 
-t.test('the listeners of a server', { skip }, async t => {
+t.test('a server refuses low ports for its listeners', { skip }, async t => {
   const dir = t.testdir({})
   const bin = join(import.meta.dirname, '..', '..', 'kernel', 'bin.ts')
   const free = {
@@ -44,7 +44,7 @@ t.test('the listeners of a server', { skip }, async t => {
   }
 })
 
-t.test('a rule of an agent, with each engine', { skip }, async t => {
+t.test('an agent refuses a rule on a low port, with each engine', { skip }, async t => {
   const cluster = await testCluster(t)
   for (const engine of ['native', 'portable']) {
     const { stateDir, agent } = await startAgent(t, cluster, engine)

@@ -1,4 +1,4 @@
-// The audit log on the command line: shown, exported and followed.
+// The audit command shows, exports and follows the audit log.
 import { once } from 'node:events'
 import t from 'tap'
 import type { EntryRow } from '../../plugins/audit/schema.ts'
@@ -12,7 +12,7 @@ const waitForOutput = async (process: Process, text: string): Promise<void> => {
 
 const cluster = await testCluster(t)
 
-t.test('the audit command shows, exports and follows', async t => {
+t.test('the audit command shows, exports and follows entries', async t => {
   await cluster.json('client', 'enroll', 'berlin')
   await cluster.json('client', 'enroll', 'oslo')
   await fetch(`${cluster.origin}/v1/audit`, { headers: { authorization: 'Bearer wrong' } })
@@ -46,7 +46,7 @@ t.test(
       SVC_TOKEN: token
     })
     await waitForOutput(following, 'audit.list')
-    // This must be a change: repeated denials within a minute are folded into one entry.
+    // A change: repeated denials within a minute are folded into one entry.
     await cluster.json('user', 'create', 'zoe')
     await waitForOutput(following, 'user.create')
     following.signal('SIGINT')
@@ -61,7 +61,7 @@ t.test(
   }
 )
 
-t.test("a request's id is in the audit log, in the server's log and in the agent's", async t => {
+t.test('the audit log and the logs of server and agent contain the request id', async t => {
   const { agent } = await startAgent(t, cluster, 'berlin')
   const body = JSON.stringify({
     client: 'berlin',

@@ -14,7 +14,7 @@ async function scrape(port: unknown): Promise<Map<string, Family>> {
   return readExposition(await reply.text())
 }
 
-/** Returns every metric that a PromQL text names, with the labels that it is selected by. */
+/** Returns every metric in a PromQL text, with the labels that select it. */
 const named = (text: string): { name: string; labels: string[] }[] =>
   [...text.matchAll(/\b((?:svc|process|nodejs)_[a-z0-9_]+)(?:\{([^}]*)\})?/g)].map(
     ([, name = '', asked = '']) => ({

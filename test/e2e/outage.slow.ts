@@ -1,4 +1,4 @@
-// Agents work without the server: traffic during an outage of either side.
+// Agents work without the server. Traffic continues during an outage of either side.
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
@@ -21,7 +21,7 @@ async function forwardingCluster(t: Test) {
   return { cluster, paris, port, url: `http://127.0.0.1:${port}`, rule }
 }
 
-t.test('a download survives a killed server, and no rule is opened again', async t => {
+t.test('a download survives a killed server, and no rule is reopened', async t => {
   const { cluster, paris, url } = await forwardingCluster(t)
   const body = download(`${url}/mib/256`, 32 << 20)
   await body.reached(32 << 20)
@@ -58,7 +58,7 @@ t.test(
   }
 )
 
-t.test('an agent that was killed while the server is down forwards again from its saved state', async t => {
+t.test('an agent that is killed while the server is down forwards again from its saved state', async t => {
   const { cluster, paris, url } = await forwardingCluster(t)
   cluster.server.signal('SIGKILL')
   await cluster.server.exit

@@ -1,4 +1,4 @@
-// With real processes: a port that 303 rules share by TLS name is served by all of them from its first caller on.
+// 303 rules share a port by TLS name. From the first caller on, the port serves all of them. Real processes.
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
@@ -39,7 +39,7 @@ async function shareAPort(t: Test, cluster: TestCluster): Promise<number> {
 }
 
 t.test(
-  'no caller of a shared port is reset or misled while its rules open',
+  'no caller of a shared port is reset or routed wrongly while its rules open',
   { timeout: 300_000 },
   async t => {
     const cluster = await testCluster(t)
@@ -58,7 +58,7 @@ t.test(
       const workerData = [port, Object.fromEntries(hellos)]
       const callers = new Worker(new URL('../engine/first-callers.ts', import.meta.url), { workerData })
       t.teardown(() => callers.terminate())
-      await once(callers, 'message') // they call the closed port
+      await once(callers, 'message') // the callers dial the closed port
       begin()
       return new Promise(resolve =>
         callers.on('message', message => message === 'closed' || resolve(message))
@@ -66,11 +66,11 @@ t.test(
     }
     const right = { exact: ['exact'], wild: ['wild'], rest: ['rest'] }
 
-    await t.test('at a start from the saved state', async t => {
+    await t.test('an agent that starts from its saved state', async t => {
       t.same(await firstAnswers(t, () => paris.restart()), right)
     })
 
-    await t.test('when the server sends them to an agent that has lost its state', async t => {
+    await t.test('an agent that has lost its state and gets the rules from the server', async t => {
       const begin = (): void => {
         for (const file of ['state.db', 'state.db-wal', 'state.db-shm'])
           rmSync(join(paris.stateDir, file), { force: true })

@@ -53,12 +53,12 @@ t.test('curl fetches two sites over HTTPS by their names on one port, each with 
     [largeBytes, largeBytes]
   )
   await t.rejects(curl(one?.name ?? '', two?.certificate ?? ''), { code: 60 }, 'each has its own certificate')
-  await t.rejects(curl('three.example.org', one?.certificate ?? ''), 'a name that no rule has is not served')
+  await t.rejects(curl('three.example.org', one?.certificate ?? ''), 'a name without a rule is not served')
 })
 
 const largeBytes = 900_000
 
-/** Starts an HTTPS server with a self-signed certificate. It answers with `name`, or under /large with many bytes. */
+/** Starts an HTTPS server with a self-signed certificate. It returns `name`, or many bytes under /large. */
 async function openHttpsSite(t: Test, dir: string, name: string) {
   const key = join(dir, `${name}.key`)
   const certificate = join(dir, `${name}.pem`)
@@ -76,7 +76,7 @@ async function openHttpsSite(t: Test, dir: string, name: string) {
   return { name, certificate, port: (server.address() as AddressInfo).port } // of a TCP server
 }
 
-t.test('a resolver asks a DNS server over UDP', async t => {
+t.test('a resolver queries a DNS server over UDP', async t => {
   const many = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`n${i}.test`, [`192.0.2.${i}`]]))
   const dns = await openDns(t, { ...many, 'both.test': ['192.0.2.200', '2001:db8::7'] }, 60)
   const port = await forward(Number(dns.address.split(':')[1]), { protocol: 'udp' })
@@ -114,7 +114,7 @@ async function restart(): Promise<void> {
   await cluster.server.until('client.connected')
 }
 
-/** Starts a server that echoes lines with their number on the connection. Returns its port. */
+/** Starts a server that echoes lines, each with its number on the connection. Returns its port. */
 async function openLineServer(t: Test): Promise<number> {
   const server = createTcpServer(socket => {
     let count = 0
@@ -190,7 +190,7 @@ async function openPostgres(t: Test, { bin, user }: Postgres): Promise<number> {
   return port
 }
 
-/** Starts a psql session: `ask` sends a query and reads a line. */
+/** Starts a psql session. `ask` sends a query and reads one line. */
 function openSession(t: Test, program: string, at: readonly string[]) {
   const child = spawnChild(program, [...at, '--no-psqlrc', '--quiet', '-At', 'postgres'], { stdio: 'pipe' })
   t.teardown(() => child.kill('SIGKILL'))

@@ -1,4 +1,4 @@
-// SIGHUP: a running server takes over what may change while it runs, and says what may not.
+// On SIGHUP a running server applies the settings that can change at run time, and names those that cannot.
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { request } from 'node:https'
@@ -19,7 +19,7 @@ async function reload(server: Process) {
   return { ended, events: server.events.slice(before) }
 }
 
-t.test('limits and log level are taken over at once, without a broken connection', async t => {
+t.test('a reload applies limits and log level at once and breaks no connection', async t => {
   const cluster = await testCluster(t, {}, 'max_rules_per_client = 1\n')
   const paris = await startAgent(t, cluster, 'paris')
   const push = (port: number) =>
@@ -45,7 +45,7 @@ t.test('limits and log level are taken over at once, without a broken connection
   t.equal(paris.agent.count('control.disconnected'), 0)
 })
 
-t.test('the log level changes, both ways', async t => {
+t.test('a reload raises and lowers the log level', async t => {
   const cluster = await testCluster(t)
   cluster.configure('log_level = "warn"\ndrain_timeout_secs = 5\n')
   cluster.server.signal('SIGHUP')
@@ -53,10 +53,10 @@ t.test('the log level changes, both ways', async t => {
   cluster.configure('')
 
   t.match((await reload(cluster.server)).ended, { changed: ['log_level'] })
-  t.equal(cluster.server.count('server.reloaded'), 1, 'the line of the first is below the level')
+  t.equal(cluster.server.count('server.reloaded'), 1, 'the new level suppresses the line of the first reload')
 })
 
-t.test('what needs a restart is named, stays as it was, and is named again the next time', async t => {
+t.test('a setting that needs a restart stays unchanged and is named at every reload', async t => {
   const cluster = await testCluster(t)
   cluster.configure('drain_timeout_secs = 5\nenrollment_ttl_secs = 60\n[plugins.doctor]\nenabled = false\n')
 
@@ -68,7 +68,7 @@ t.test('what needs a restart is named, stays as it was, and is named again the n
   t.equal((await fetch(`${cluster.origin}/v1/openapi.json`)).status, 200)
 })
 
-t.test('a configuration that is not valid changes nothing', async t => {
+t.test('an invalid configuration changes nothing', async t => {
   const cluster = await testCluster(t)
   cluster.configure('enrollment_ttl_secs = 60\nlog_levle = "warn"\n')
 
@@ -83,7 +83,7 @@ t.test('a configuration that is not valid changes nothing', async t => {
 })
 
 t.test(
-  'a renewed certificate of the API is served to new connections; one that does not fit is refused',
+  'new connections get a renewed API certificate; a certificate that does not match its key is refused',
   async t => {
     const dir = t.testdir({})
     const cert = join(dir, 'api.pem')
@@ -119,7 +119,7 @@ t.test(
     t.match((await reload(server)).ended, { event: 'server.reloaded', certificate_until: /^20\d\d-/ })
     const second = await fingerprint()
     t.not(second, first)
-    t.equal(await statusOn(open), 200, 'the old connection goes on')
+    t.equal(await statusOn(open), 200, 'the old connection continues')
     const { port: metrics } = await server.until('metrics.listening')
     t.match(await (await fetch(`http://127.0.0.1:${metrics}/metrics`)).text(), /certificate="api"\} \d{10}\n/)
 

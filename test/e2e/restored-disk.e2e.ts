@@ -1,4 +1,4 @@
-// The disk of an edge host is restored from an old backup: it holds rules that the server has deleted since.
+// The disk of an edge host is restored from an old backup, with rules that the server has deleted since.
 import { once } from 'node:events'
 import { chmodSync, cpSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -21,7 +21,7 @@ async function waitForNoRules({ stateDir }: RunningAgent): Promise<void> {
   }
 }
 
-t.test('a deleted rule from the old disk that cannot be opened is dropped', async t => {
+t.test('a deleted rule from the old disk is dropped even if it cannot be opened', async t => {
   const cluster = await testCluster(t)
   const paris = await startAgent(t, cluster, 'paris')
   const webPort = await startWebServer(t)
@@ -56,5 +56,5 @@ t.test('a deleted rule from the old disk that cannot be opened is dropped', asyn
   otherProgram.close()
   await once(otherProgram, 'close')
   await cluster.call('POST', '/v1/rules', body)
-  t.match(await get(`http://127.0.0.1:${port}/`), /hello/, 'a new rule may use the port')
+  t.match(await get(`http://127.0.0.1:${port}/`), /hello/, 'a new rule can use the port')
 })

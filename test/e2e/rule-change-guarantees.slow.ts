@@ -1,5 +1,5 @@
-// Guarantees from the response to a change on, measured with real callers: a pause lets nobody in, a moved port refuses
-// nobody, and a rule that waited for its edge is there when the edge is. Figures are printed.
+// Guarantees that hold from the response to a change on, measured with real callers: a pause admits nobody, a moved port
+// refuses nobody, and a rule for an offline client is active once the client is online. Prints its measurements.
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
@@ -8,10 +8,10 @@ import t, { type Test } from 'tap'
 import { engines } from '../matrix/world.ts'
 import { freePort } from '../support/ports.ts'
 import { startAgent, type TestCluster, testCluster } from '../support/test-cluster.ts'
-import { answerAt } from './read-answer.ts'
+import { readAnswer } from './read-answer.ts'
 
 const host = '127.0.0.1'
-const pauses = Number(process.env['PAUSES'] ?? 5) // a manual run takes 50
+const pauses = Number(process.env['PAUSES'] ?? 5) // 50 for a manual run
 const stormRate = Number(process.env['STORM_RATE'] ?? 1000) // callers a second
 const stormSecs = 2
 
@@ -39,7 +39,7 @@ async function openTargets(t: Test) {
 const create = async (cluster: TestCluster, body: object) =>
   cluster.call<Rule>('POST', '/v1/rules', { client: 'edge', listen_port: await freePort(), ...body })
 
-/** TCP callers without a break; `lastServedAt` is when the last served one had begun. */
+/** Dials continuously. `lastServedAt` is the start time of the last served caller. */
 function openCallers(port: number, count: number) {
   let lastServedAt = 0
   let isCalling = true
@@ -47,7 +47,7 @@ function openCallers(port: number, count: number) {
   const loop = async () => {
     for (; isCalling; await after(1)) {
       const at = performance.now()
-      if ((await answerAt(port)) !== 'a') continue
+      if ((await readAnswer(port)) !== 'a') continue
       lastServedAt = Math.max(lastServedAt, at)
       served.count++
     }
@@ -63,7 +63,7 @@ function openCallers(port: number, count: number) {
   }
 }
 
-/** A new flow each 5 ms, from an address that no flow had before; `lastServedAt` is when the last answered datagram was sent. */
+/** Opens a flow every 5 ms, each from a new address. `lastServedAt` is the send time of the last answered datagram. */
 function openFlows(t: Test, port: number) {
   let lastServedAt = 0
   const served = { count: 0 }
@@ -91,7 +91,7 @@ function spread(values: readonly number[]): string {
 }
 
 for (const engine of engines)
-  t.test(`a pause lets nobody in after its answer, on the ${engine} engine`, async t => {
+  t.test(`a pause admits nobody after its response, on the ${engine} engine`, async t => {
     const cluster = await testCluster(t)
     const edge = await startAgent(t, cluster, 'edge', { env: { SVC_ENGINE: engine, SVC_LOG_LEVEL: 'info' } })
     const targets = await openTargets(t)
@@ -120,7 +120,7 @@ for (const engine of engines)
         await edge.agent.until('rule.held', event => event['rule'] === tcp.rule_id)
         await cluster.restart()
         await edge.agent.until('control.connected')
-        t.ok(callers.lastServedAt() < answeredAt + 100, 'nobody is let in while both start again')
+        t.ok(callers.lastServedAt() < answeredAt + 100, 'nobody is admitted while both restart')
         t.ok(flows.lastServedAt() < answeredAt + 100)
       }
       for (const { rule_id } of [tcp, udp]) await cluster.call('POST', `/v1/rules/${rule_id}/resume`)
@@ -129,63 +129,66 @@ for (const engine of engines)
     flows.stop()
 
     t.comment(
-      `${pauses} pauses; answers ${spread(waits.answers)}; the last caller after the answer: TCP ${spread(waits.tcp)}, UDP ${spread(waits.udp)}`
+      `${pauses} pauses; responses ${spread(waits.answers)}; the last caller after the response: TCP ${spread(waits.tcp)}, UDP ${spread(waits.udp)}`
     )
     for (const ms of [...waits.tcp, ...waits.udp]) t.ok(ms <= 100, `${ms} ms`)
   })
 
 for (const engine of engines)
-  t.test(`a port moves under ${stormRate} callers a second, on the ${engine} engine`, async t => {
-    const cluster = await testCluster(t)
-    await startAgent(t, cluster, 'edge', { env: { SVC_ENGINE: engine, SVC_LOG_LEVEL: 'info' } })
-    const targets = await openTargets(t)
-    const rule = await create(cluster, { targets: targets.tcp })
-    let port = rule.listen_port
-    let isMoving = false
-    let begun = 0
-    const settled: Record<string, number> = {} // answers of a port that the last answer has named, and no move leaves
-    const moving: Record<string, number> = {} // those of a port that is being left
-    const running = new Set<Promise<void>>()
-    const begin = () => {
-      const to = port
-      const wasMoving = isMoving
-      begun++
-      const one = answerAt(to).then(answer => {
-        running.delete(one)
-        const counts = wasMoving || isMoving || to !== port ? moving : settled
-        counts[answer] = (counts[answer] ?? 0) + 1
-      })
-      running.add(one)
+  t.test(
+    `moving a port under ${stormRate} callers a second refuses nobody, on the ${engine} engine`,
+    async t => {
+      const cluster = await testCluster(t)
+      await startAgent(t, cluster, 'edge', { env: { SVC_ENGINE: engine, SVC_LOG_LEVEL: 'info' } })
+      const targets = await openTargets(t)
+      const rule = await create(cluster, { targets: targets.tcp })
+      let port = rule.listen_port
+      let isMoving = false
+      let begun = 0
+      const settled: Record<string, number> = {} // answers of the port in the last response, while no move is under way
+      const moving: Record<string, number> = {} // answers of a port that a move leaves
+      const running = new Set<Promise<void>>()
+      const begin = () => {
+        const to = port
+        const wasMoving = isMoving
+        begun++
+        const one = readAnswer(to).then(answer => {
+          running.delete(one)
+          const counts = wasMoving || isMoving || to !== port ? moving : settled
+          counts[answer] = (counts[answer] ?? 0) + 1
+        })
+        running.add(one)
+      }
+      const startedAt = performance.now()
+      const timer = setInterval(() => {
+        const due = Math.floor(((performance.now() - startedAt) * stormRate) / 1000)
+        while (begun < due) begin()
+      }, 2)
+      t.teardown(() => clearInterval(timer))
+
+      const moves: number[] = []
+      while (performance.now() - startedAt < stormSecs * 1000) {
+        await after(300)
+        const next = await freePort()
+        isMoving = true
+        const askedAt = performance.now()
+        await cluster.call('PATCH', `/v1/rules/${rule.rule_id}`, { listen_port: next })
+        moves.push(performance.now() - askedAt)
+        port = next
+        isMoving = false
+      }
+      clearInterval(timer)
+      const rate = (begun * 1000) / (performance.now() - startedAt)
+      await Promise.all(running)
+
+      t.comment(
+        `${begun} callers, ${rate.toFixed(0)} a second; ${moves.length} moves, responses ${spread(moves)}; ${JSON.stringify({ settled, moving })}`
+      )
+      t.same(Object.keys(settled), ['a'], 'the port in the last response serves all callers')
     }
-    const startedAt = performance.now()
-    const timer = setInterval(() => {
-      const due = Math.floor(((performance.now() - startedAt) * stormRate) / 1000)
-      while (begun < due) begin()
-    }, 2)
-    t.teardown(() => clearInterval(timer))
+  )
 
-    const moves: number[] = []
-    while (performance.now() - startedAt < stormSecs * 1000) {
-      await after(300)
-      const next = await freePort()
-      isMoving = true
-      const askedAt = performance.now()
-      await cluster.call('PATCH', `/v1/rules/${rule.rule_id}`, { listen_port: next })
-      moves.push(performance.now() - askedAt)
-      port = next
-      isMoving = false
-    }
-    clearInterval(timer)
-    const rate = (begun * 1000) / (performance.now() - startedAt)
-    await Promise.all(running)
-
-    t.comment(
-      `${begun} callers, ${rate.toFixed(0)} a second; ${moves.length} moves, answers ${spread(moves)}; ${JSON.stringify({ settled, moving })}`
-    )
-    t.same(Object.keys(settled), ['a'], 'all are served at the port that the last answer has named')
-  })
-
-t.test('a rule that waits for its edge is active when the edge is back', async t => {
+t.test('a rule for an offline client is active once the client is online', async t => {
   const cluster = await testCluster(t)
   const edge = await startAgent(t, cluster, 'edge', { env: { SVC_LOG_LEVEL: 'info' } })
   const targets = await openTargets(t)
@@ -200,12 +203,12 @@ t.test('a rule that waits for its edge is active when the edge is back', async t
     edge.restart()
     await edge.agent.until('control.connected')
     const connectedAt = performance.now()
-    while ((await answerAt(rule.listen_port)) !== 'a') await after(2)
+    while ((await readAnswer(rule.listen_port)) !== 'a') await after(2)
     waits.push(performance.now() - connectedAt)
     await edge.agent.until('rule.opened', event => event['rule'] === rule.rule_id)
     let state = ''
     while (state !== 'active')
       ({ state } = await cluster.call<{ state: string }>('GET', `/v1/rules/${rule.rule_id}`))
   }
-  t.comment(`active after the edge's return: ${spread(waits)}`)
+  t.comment(`time until active, from the agent's connection: ${spread(waits)}`)
 })

@@ -1,11 +1,11 @@
-// A server that is killed in the middle of a change of a rule, with a real agent: after its start both sides have the rule
-// as it was or as it was to be, and the port that the rule does not have is free.
+// The server is killed while it changes a rule of a real agent. After the restart both sides have either the old or the
+// new rule, and the other port is free.
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import t, { type Test } from 'tap'
 import { freePort } from '../support/ports.ts'
 import { startAgent, testCluster } from '../support/test-cluster.ts'
-import { answerAt } from './read-answer.ts'
+import { readAnswer } from './read-answer.ts'
 
 const host = '127.0.0.1'
 const rounds = 12
@@ -18,7 +18,7 @@ interface Rule {
   readonly paused: boolean
 }
 
-/** Answers each connection with its name. */
+/** Sends its name on each connection. */
 async function openTarget(t: Test, name: string): Promise<number> {
   const server = createServer(socket => void socket.on('error', () => {}).end(name)).listen(0, host)
   await once(server, 'listening')
@@ -30,7 +30,7 @@ const turns = async (count: number): Promise<void> => {
   for (let turn = 0; turn < count; turn++) await new Promise(resolve => setImmediate(resolve))
 }
 
-t.test('a server that is killed during a change leaves the rule whole, on both sides', async t => {
+t.test('a server that is killed during a change leaves the same rule on both sides', async t => {
   const names = new Map([
     [await openTarget(t, 'a'), 'a'],
     [await openTarget(t, 'b'), 'b']
@@ -57,17 +57,17 @@ t.test('a server that is killed during a change leaves the rule whole, on both s
       () => 'answered',
       () => 'lost'
     )
-    // Some kills hit the server on its way to the agent; others when the agent has made the change, perhaps before the
+    // Some kills hit before the change reaches the agent; others after the agent has applied it, perhaps before the
     // server knows.
     if (round % 2 === 0) await turns(round * 600)
-    else while ((await answerAt(ports[other] ?? 0)) === 'ECONNREFUSED') await turns(1)
+    else while ((await readAnswer(ports[other] ?? 0)) === 'ECONNREFUSED') await turns(1)
     cluster.server.signal('SIGKILL')
     await cluster.server.exit
     const end = await answer
     await cluster.restart()
     await cluster.server.until('client.connected')
 
-    // The agent answers for another rule only after it has handled this one.
+    // The agent handles rules in order, so its answer for another rule means that it has handled this one.
     const probe = await cluster.call<Rule>('POST', '/v1/rules', {
       client: 'edge',
       listen_port: await freePort(),
@@ -77,13 +77,13 @@ t.test('a server that is killed during a change leaves the rule whole, on both s
     const after = await cluster.call<Rule>('GET', `/v1/rules/${id}`)
     const isChanged = after.listen_port === wanted.listen_port
     t.match(after, isChanged ? wanted : { listen_port: before.listen_port, paused: before.paused })
-    if (end === 'answered') t.ok(isChanged, 'what was answered is kept')
-    t.comment(`${end}, ${isChanged ? 'changed' : 'as it was'}`)
+    if (end === 'answered') t.ok(isChanged, 'an acknowledged change is stored')
+    t.comment(`${end}, ${isChanged ? 'changed' : 'unchanged'}`)
     t.equal(after.state, after.paused ? 'paused' : 'active')
     const name = names.get(after.targets[0]?.port ?? 0)
-    t.equal(await answerAt(after.listen_port), after.paused ? 'ECONNREFUSED' : name)
+    t.equal(await readAnswer(after.listen_port), after.paused ? 'ECONNREFUSED' : name)
     for (const port of ports.filter(port => port !== after.listen_port)) {
-      t.equal(await answerAt(port), 'ECONNREFUSED', 'the other port is closed')
+      t.equal(await readAnswer(port), 'ECONNREFUSED', 'the other port is closed')
       const taken = await cluster.call<Rule>('POST', '/v1/rules', {
         client: 'edge',
         listen_port: port,

@@ -1,6 +1,5 @@
-// Changes of rules under live traffic, through a real server and a real agent, on both engines: no connection is
-// closed, no byte is lost, new callers reach the new target, and the books are exact.
-// `RULE_CHANGES=1000` makes a thousand of them.
+// Changes rules under live traffic, with a real server and a real agent, on both engines: no connection is closed, no
+// byte is lost, new callers reach the new target, and the counters are exact. `RULE_CHANGES=1000` makes 1000 changes.
 import { createSocket, type Socket as Datagrams } from 'node:dgram'
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
@@ -11,14 +10,14 @@ import { until } from '../engine/engine-fixture.ts'
 import { engines } from '../matrix/world.ts'
 import { freePort } from '../support/ports.ts'
 import { startAgent, statsOf, type TestCluster, testCluster } from '../support/test-cluster.ts'
-import { nameAt } from './read-answer.ts'
+import { readTargetName } from './read-answer.ts'
 
 const host = '127.0.0.1'
 const changes = Number(process.env['RULE_CHANGES'] ?? 100)
 const changesPerRule = changes / 5
 const live = { small: 200, bulk: 20, names: 60, range: 20, udp: 200 } // 500 connections and flows
 const bulkBytes = 64 * 1024
-const pauseMs = 50 // between two exchanges of a connection: the machine shall be busy, not overloaded
+const pauseMs = 50 // between two exchanges of a connection, so that the machine is busy but not overloaded
 
 interface Rule {
   readonly id: string
@@ -30,7 +29,7 @@ interface Target {
   readonly name: string
 }
 
-/** Answers each connection with its name, then echoes. */
+/** Sends its name on each connection, then echoes. */
 async function openTcpTarget(t: Test, name: string, port = 0): Promise<Target> {
   const sockets = new Set<Socket>()
   const server = createServer(socket => {
@@ -46,7 +45,7 @@ async function openTcpTarget(t: Test, name: string, port = 0): Promise<Target> {
   return { port: (server.address() as { readonly port: number }).port, name } // of a TCP server
 }
 
-/** Answers each datagram with its name and the datagram. */
+/** Echoes each datagram after its name. */
 async function openUdpTarget(t: Test, name: string): Promise<Target> {
   const socket = createSocket('udp4')
   socket.on('message', (bytes, from) => socket.send(name + bytes, from.port, from.address))
@@ -56,7 +55,7 @@ async function openUdpTarget(t: Test, name: string): Promise<Target> {
   return { port: socket.address().port, name }
 }
 
-/** A connection that counts what it sends and what comes back. */
+/** A connection that counts sent and echoed bytes. */
 class Caller {
   readonly socket: Socket
   sent = 0
@@ -85,7 +84,7 @@ class Caller {
     if (!this.closed) await new Promise(resolve => this.socket.once('close', resolve))
   }
 
-  /** Resolves with true when the target's name and all that was sent have come back. */
+  /** Resolves with true once the target's name and all sent bytes have come back. */
   async exchange(bytes: Buffer): Promise<boolean> {
     this.sent += bytes.length
     this.#wanted = 1 + this.sent
@@ -160,7 +159,7 @@ for (const engine of engines)
       let datagrams = 0
       const flow = async (socket: Datagrams) => {
         for (; isChanging; await after(pauseMs)) {
-          if ((await udpExchange(socket)) !== 'a') wrong.push('a flow has another target')
+          if ((await udpExchange(socket)) !== 'a') wrong.push('a flow reached another target')
           datagrams++
         }
       }
@@ -178,14 +177,14 @@ for (const engine of engines)
         await cluster.call('PATCH', `/v1/rules/${rule.id}`, { targets: targetsOf(to) })
         const answeredAt = performance.now()
         while ((await reach()) !== to.name)
-          wrong.push(`a new caller after the answer did not reach ${to.name}`)
+          wrong.push(`a new caller after the response did not reach ${to.name}`)
         waits.push(performance.now() - answeredAt)
       }
       const newFlow = async () => udpExchange(await udpCaller(t, udp.port))
       for (let at = 0; at < changesPerRule; at++) {
         const [to, udpTo] = at % 2 ? [a, ua] : [b, ub]
-        for (const rule of [small, bulk, range]) await change(rule, to, () => nameAt(rule.port, ping))
-        await change(named, to, () => nameAt(named.port, hello))
+        for (const rule of [small, bulk, range]) await change(rule, to, () => readTargetName(rule.port, ping))
+        await change(named, to, () => readTargetName(named.port, hello))
         await change(udp, udpTo, newFlow)
       }
       isChanging = false
@@ -194,7 +193,7 @@ for (const engine of engines)
       t.same([...new Set(wrong)], [])
       waits.sort((one, other) => one - other)
       t.comment(
-        `${waits.length} changes; new callers reached the new target ${waits[Math.floor(waits.length * 0.99)]} ms (p99) after the answer`
+        `${waits.length} changes; new callers reached the new target ${waits[Math.floor(waits.length * 0.99)]} ms (p99) after the response`
       )
       for (const [kind, rule] of [
         ['small', small],
@@ -203,16 +202,16 @@ for (const engine of engines)
         ['range', range]
       ] as const) {
         const own = callers[kind]
-        t.equal(own.filter(({ closed }) => closed).length, 0, `${kind}: none is closed`)
+        t.equal(own.filter(({ closed }) => closed).length, 0, `${kind}: no connection is closed`)
         t.ok(
           own.every(({ sent, received }) => received === sent + 1),
-          `${kind}: each byte came back`
+          `${kind}: every byte came back`
         )
         const sent = own.reduce((sum, caller) => sum + caller.sent, 0)
         const more = changesPerRule * (kind === 'names' ? hello.length : ping.length)
         for (const { socket } of own) socket.end()
         const stats = await statsOf(cluster, rule.id, ({ bytes_in }) => bytes_in >= sent + more)
-        t.equal(stats.bytes_in, sent + more, `${kind}: the books are exact`)
+        t.equal(stats.bytes_in, sent + more, `${kind}: the counters are exact`)
         t.equal(stats.connections_total, own.length + changesPerRule)
       }
       const stats = await statsOf(
@@ -226,7 +225,7 @@ for (const engine of engines)
   )
 
 for (const engine of engines)
-  t.test(`a port moves under a storm of callers, on the ${engine} engine`, async t => {
+  t.test(`a port can move under a storm of callers, on the ${engine} engine`, async t => {
     const cluster = await testCluster(t)
     await startAgent(t, cluster, 'edge', { env: { SVC_ENGINE: engine, SVC_LOG_LEVEL: 'info' } })
     const rule = await createRule(cluster, { targets: targetsOf(await openTcpTarget(t, 'a')) })
@@ -241,7 +240,7 @@ for (const engine of engines)
       const storm = async () => {
         while (served < 500) {
           const mustBeServed = answered
-          const name = await nameAt(ports[to], Buffer.from('x')).catch(String)
+          const name = await readTargetName(ports[to], Buffer.from('x')).catch(String)
           if (name === 'a') served++
           else if (mustBeServed) refused.push(name)
         }
@@ -250,17 +249,17 @@ for (const engine of engines)
       await cluster.call('PATCH', `/v1/rules/${rule.id}`, { listen_port: ports[to] })
       answered = true
       await Promise.all(storms)
-      await t.rejects(nameAt(ports[to === 1 ? 0 : 1], Buffer.from('x')), { code: 'ECONNREFUSED' })
+      await t.rejects(readTargetName(ports[to === 1 ? 0 : 1], Buffer.from('x')), { code: 'ECONNREFUSED' })
     }
     t.same(refused, [])
 
-    t.ok(await live.exchange(Buffer.from('after')), 'a connection of the first port drains')
+    t.ok(await live.exchange(Buffer.from('after')), 'a connection through the first port drains')
     const { listen_port } = await cluster.call<{ listen_port: number }>('GET', `/v1/rules/${rule.id}`)
     t.equal(listen_port, ports[1])
   })
 
 for (const engine of engines)
-  t.test(`a pause holds over kill -9 of agent and server, on the ${engine} engine`, async t => {
+  t.test(`a pause survives kill -9 of agent and server, on the ${engine} engine`, async t => {
     const cluster = await testCluster(t)
     const edge = await startAgent(t, cluster, 'edge', { env: { SVC_ENGINE: engine, SVC_LOG_LEVEL: 'info' } })
     const targets = targetsOf(await openTcpTarget(t, 'a'))
@@ -274,7 +273,7 @@ for (const engine of engines)
     const flow = await udpCaller(t, udp.port)
     t.ok(await live.exchange(Buffer.from('before')))
     t.equal(await udpExchange(flow), 'a')
-    const name = ({ port }: Rule) => nameAt(port, Buffer.from('x'))
+    const name = ({ port }: Rule) => readTargetName(port, Buffer.from('x'))
     const stateOf = async ({ id }: Rule) =>
       (await cluster.call<{ state: string }>('GET', `/v1/rules/${id}`)).state
 
@@ -283,8 +282,8 @@ for (const engine of engines)
     await cluster.call('POST', `/v1/rules/${rule.id}/pause`)
     await t.rejects(name(rule), { code: 'ECONNREFUSED' })
     t.equal(await stateOf(rule), 'paused')
-    t.ok(await live.exchange(Buffer.from('after')), 'a live connection goes on')
-    t.equal(await udpExchange(flow), 'a', 'a live flow goes on')
+    t.ok(await live.exchange(Buffer.from('after')), 'a live connection continues')
+    t.equal(await udpExchange(flow), 'a', 'a live flow continues')
 
     cluster.server.signal('SIGKILL')
     edge.agent.signal('SIGKILL')
@@ -308,7 +307,7 @@ for (const engine of engines)
 
 for (const engine of engines)
   t.test(
-    `existing and the drain decide what becomes of live connections, on the ${engine} engine`,
+    `existing and the drain timeout decide how live connections end, on the ${engine} engine`,
     async t => {
       const cluster = await testCluster(t, {}, 'drain_timeout_secs = 1\n')
       await startAgent(t, cluster, 'edge', { env: { SVC_ENGINE: engine, SVC_LOG_LEVEL: 'info' } })
@@ -340,18 +339,18 @@ for (const engine of engines)
       await cluster.call('PATCH', `/v1/rules/${drained.id}?existing=drain`, { targets: targetsOf(b) })
       await cluster.call('PATCH', `/v1/rules/${cut.id}?existing=cut`, { targets: targetsOf(b) })
       await live.cut.end()
-      await live.drained.end() // after the drain: within it, the connection would go on
-      t.ok(await live.kept.exchange(ping), 'keep: it goes on')
-      for (const rule of [kept, drained, cut]) t.equal(await nameAt(rule.port, ping), 'b')
+      await live.drained.end() // after the drain, during which the connection continues
+      t.ok(await live.kept.exchange(ping), 'keep: it continues')
+      for (const rule of [kept, drained, cut]) t.equal(await readTargetName(rule.port, ping), 'b')
 
       await cluster.call('PATCH', `/v1/rules/${udp.id}?existing=cut`, { paused: true })
       const { active_flows } = await statsOf(cluster, udp.id, stats => stats.active_flows === 0)
-      t.equal(active_flows, 0, 'a flow of a rule that is paused and cut has ended')
+      t.equal(active_flows, 0, 'a flow ends when its rule is paused with cut')
     }
   )
 
 for (const engine of engines)
-  t.test(`a range that shrinks drains the ports that go, on the ${engine} engine`, async t => {
+  t.test(`shrinking a range drains the removed ports, on the ${engine} engine`, async t => {
     const cluster = await testCluster(t, {}, 'drain_timeout_secs = 1\n')
     await startAgent(t, cluster, 'edge', { env: { SVC_ENGINE: engine, SVC_LOG_LEVEL: 'info' } })
     const targetPort = await freePort(2)
@@ -363,11 +362,11 @@ for (const engine of engines)
     const ping = Buffer.from('ping')
     t.ok(await stays.exchange(ping))
     t.ok(await goes.exchange(ping))
-    t.equal(await nameAt(range.port + 1, ping), b.name)
+    t.equal(await readTargetName(range.port + 1, ping), b.name)
 
     await cluster.call('PATCH', `/v1/rules/${range.id}`, { listen_port_end: null })
-    await t.rejects(nameAt(range.port + 1, ping), { code: 'ECONNREFUSED' })
+    await t.rejects(readTargetName(range.port + 1, ping), { code: 'ECONNREFUSED' })
     await goes.end() // after the drain
-    t.ok(await stays.exchange(ping), 'the connection of the port that stays goes on')
-    t.equal(await nameAt(range.port, ping), a.name)
+    t.ok(await stays.exchange(ping), 'the connection through the remaining port continues')
+    t.equal(await readTargetName(range.port, ping), a.name)
   })

@@ -1,4 +1,4 @@
-// Every kind of rule in real processes with real traffic. Each fails without its plugin, and works again with it.
+// Every kind of rule carries real traffic in real processes, fails without its plugin, and works again with it.
 import { createSocket, type Socket as Udp } from 'node:dgram'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -28,7 +28,7 @@ async function openGreeter(t: Test, name: string, port = 0): Promise<number> {
   return (server.address() as AddressInfo).port // of a TCP server
 }
 
-/** Returns what the server answers. */
+/** Returns the server's answer. */
 async function ask(port: number, payload: Buffer | string = 'hello'): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   socket.write(payload)
@@ -109,7 +109,7 @@ async function openCluster(t: Test) {
 }
 
 t.test(
-  'TLS names share a port with a fallback, ports of a range reach their targets, UDP replies return',
+  'TLS names share a port with a fallback, each port of a range reaches its target, and UDP replies return',
   async t => {
     const { cluster, push } = await openCluster(t)
     const tls = await freePort()
@@ -135,7 +135,7 @@ t.test(
   }
 )
 
-t.test('a dead target fails over, its health is shown, and the log has both events', async t => {
+t.test('a dead target fails over; its health is shown and both changes are logged', async t => {
   const { cluster, paris, push } = await openCluster(t)
   const port = await freePort()
   const dead = await freePort()
@@ -168,7 +168,7 @@ t.test('a dead target fails over, its health is shown, and the log has both even
 t.test('the port of a removed rule is free at once, even with 200 connections in TIME_WAIT', async t => {
   const { cluster } = await openCluster(t)
   const port = await freePort()
-  // The target closes first, so on the caller's side the agent closes first and gets TIME_WAIT.
+  // The target closes first. So the agent closes the caller's connection first, which leaves TIME_WAIT on its side.
   const target = await openGreeter(t, 'bye')
   for (let round = 0; round < 3; round++) {
     const rule = await createRule(cluster, port, target)
@@ -180,7 +180,7 @@ t.test('the port of a removed rule is free at once, even with 200 connections in
 })
 
 t.test(
-  'rules of a disabled plugin fail and close, other rules continue, and they return with the plugin',
+  'rules of a disabled plugin fail and close until the plugin returns, and other rules continue',
   { timeout: 240_000 },
   async t => {
     const { cluster, paris } = await openCluster(t)
@@ -237,7 +237,7 @@ t.test(
   }
 )
 
-t.test('an agent with a disabled plugin closes its rules, and opens them again with the plugin', async t => {
+t.test('an agent closes the rules of a disabled plugin, and reopens them with the plugin', async t => {
   const cluster = await testCluster(t)
   const config = join(cluster.dir, 'agent.toml')
   writeFileSync(config, '')

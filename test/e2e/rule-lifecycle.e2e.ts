@@ -1,4 +1,4 @@
-// Rules of each kind in `failoverKinds` are created, changed under traffic, and removed.
+// Creates rules of each kind in `failoverKinds`, changes them under traffic, and removes them.
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
@@ -18,23 +18,21 @@ for (const engine of engines)
   t.test(`on the ${engine} engine`, { timeout: 240_000, buffered: true, jobs: 12 }, async t => {
     const world = await openWorld(t, engine)
     for (const kind of failoverKinds) {
-      t.test(
-        `${kind.name}: a rate limit that is set and removed applies to live traffic`,
-        { buffered: true },
-        t => testRateLimitChange(t, world, kind)
+      t.test(`${kind.name}: a changed or removed rate limit applies to live traffic`, { buffered: true }, t =>
+        testRateLimitChange(t, world, kind)
       )
       t.test(
-        `${kind.name}: live traffic continues after its rule is removed, and the port is free at once`,
+        `${kind.name}: live traffic outlives its rule, whose port is free at once`,
         { buffered: true },
         t => testRemoval(t, world, kind)
       )
       t.test(
-        `${kind.name}: a rule fails for good if another program uses one of its ports`,
+        `${kind.name}: a rule fails permanently if another program uses one of its ports`,
         { buffered: true },
         t => testPortInUse(t, world, kind)
       )
       t.test(
-        `${kind.name}: of many concurrent creates for one port exactly one succeeds`,
+        `${kind.name}: exactly one of many concurrent creates for one port succeeds`,
         { buffered: true },
         t => testConcurrentCreates(t, world, kind)
       )
@@ -69,7 +67,7 @@ async function testRateLimitChange(t: Test, world: World, kind: RuleKind): Promi
 
   await put(null)
 
-  await live.echo(kind.protocol === 'udp' ? 20_000 : 1_000_000) // with the limit: 100 s
+  await live.echo(kind.protocol === 'udp' ? 20_000 : 1_000_000) // takes 100 s under the limit
   await rule.dial().echo(100)
 }
 
@@ -161,7 +159,7 @@ const bodyOf = (kind: RuleKind, listen_port: number) => ({
 const ruleIdIn = (body: unknown): string =>
   (body as { error: { details: { rule_id: string } } }).error.details.rule_id // as in the error schema
 
-/** Listens on the port as another program, until released. */
+/** Listens on the port, like another program, until released. */
 async function occupyPort(t: Test, protocol: Protocol, port: number): Promise<() => void> {
   const listener =
     protocol === 'tcp' ? createServer().listen(port, '0.0.0.0') : createSocket('udp4').bind(port, '0.0.0.0')

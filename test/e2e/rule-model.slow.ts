@@ -1,5 +1,6 @@
-// A plain model says what each port of the edges must answer, while rules are made, changed, paused, expired and removed,
-// while agents and server are killed, the network between them is cut or silent, edges join, and enter and leave a group. The steps are random; `RULE_MODEL_SEED` and `RULE_MODEL_STEPS` repeat a run.
+// Compares every port of every edge host with a simple model while random steps create, change, pause, expire and remove
+// rules, kill agents and the server, cut or silence the network, enroll edge hosts, and change a group.
+// `RULE_MODEL_SEED` and `RULE_MODEL_STEPS` repeat a run.
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { setTimeout as after } from 'node:timers/promises'
@@ -15,7 +16,7 @@ import {
   testCluster,
   token
 } from '../support/test-cluster.ts'
-import { nameAt } from './read-answer.ts'
+import { readTargetName } from './read-answer.ts'
 
 const steps = Number(process.env['RULE_MODEL_STEPS'] ?? 120)
 const seed = Number(process.env['RULE_MODEL_SEED'] ?? Date.now() % 100_000)
@@ -36,12 +37,12 @@ interface ModelRule {
 interface Edge {
   readonly name: string
   readonly running: RunningAgent
-  readonly address: string // that it listens on
+  readonly address: string // listens on it
   readonly ports: readonly number[]
   isInGroup: boolean
 }
 
-/** A rule of all edges that have the label. */
+/** A group rule on all clients with the label. */
 interface Group {
   readonly id: string
   readonly port: number
@@ -50,7 +51,7 @@ interface Group {
 
 const maxEdges = 3
 
-const expiresAfterMs = 1000 // still ahead when the request arrives
+const expiresAfterMs = 1000 // still in the future when the request arrives
 
 class Play {
   readonly #cluster: TestCluster
@@ -86,7 +87,7 @@ class Play {
     this.#group = { id, port: listen_port, target: 'a' }
   }
 
-  /** Plays one step. Returns what it did. */
+  /** Plays one step. Returns its description. */
   async step(pick: (below: number) => number): Promise<string> {
     const rule = this.#rules[pick(Math.max(1, this.#rules.length))]
     const edge = rule?.edge ?? this.#edges[0]
@@ -118,9 +119,9 @@ class Play {
           rule,
           { expires_at: new Date(Date.now() + expiresAfterMs).toISOString() },
           { isExpired: true },
-          rule.isExpired && this.#holderOf(rule.port, rule) // until then it would be open
+          rule.isExpired && this.#holderOf(rule.port, rule) // an unexpired rule would be open
         )
-        await after(expiresAfterMs + 200) // its time comes
+        await after(expiresAfterMs + 200) // waits until the rule expires
         return done
       }
       case 'revive':
@@ -150,7 +151,7 @@ class Play {
     }
   }
 
-  /** Compares what the ports answer with the model. Returns the differences. */
+  /** Compares the answers of all ports with the model. Returns the differences. */
   async differences(): Promise<string[]> {
     const places = this.#edges.flatMap(edge => [
       ...edge.ports.map(port => ({ edge, port, expected: this.#ruleAt(port)?.target ?? closed })),
@@ -168,7 +169,7 @@ class Play {
 
   #ruleAt = (port: number) => this.#rules.find(one => one.port === port && !one.isPaused && !one.isExpired)
 
-  /** The edge enters the group, or leaves it. */
+  /** Makes the edge host enter or leave the group. */
   async #label(edge: Edge | undefined): Promise<string> {
     if (!edge) throw new TypeError('no edge has joined')
     const path = `/v1/clients/${edge.running.clientId}`
@@ -187,7 +188,7 @@ class Play {
   }
 
   #targetsOf = (name: string) => [{ host, port: this.#targets.get(name) }]
-  /** True if another rule has the port. An expired rule has none, and asks for none. */
+  /** True if another rule has the port. An expired rule neither has nor needs a port. */
   #isTaken = (port: number, by?: ModelRule): boolean => !by?.isExpired && this.#holderOf(port, by)
   #holderOf = (port: number, but?: ModelRule): boolean =>
     this.#rules.some(rule => rule !== but && rule.port === port && !rule.isExpired)
@@ -231,10 +232,10 @@ class Play {
     const queued = await this.#create(rule.edge, pick, name, { if_offline: 'queue' })
     running.restart()
     await running.agent.until('control.connected')
-    return `kill agent, and meanwhile ${queued}`
+    return `kill agent; while it is down ${queued}`
   }
 
-  /** Edges go on as they are while the network is cut, and have the changes when it is healed. */
+  /** Agents keep their rules while the network is cut, and get the changes once it is healed. */
   async #cut(rule: ModelRule, name: string): Promise<string> {
     const gone = this.#disconnected(this.#edges)
     const back = this.#connected()
@@ -246,10 +247,10 @@ class Play {
     const paused = await this.#patch(rule, { paused: !rule.isPaused }, { isPaused: !rule.isPaused })
     this.#link.heal()
     await back
-    return `cut, and meanwhile ${done}, ${paused}`
+    return `cut; during the cut ${done}, ${paused}`
   }
 
-  /** Nobody knows that the network is silent: a change is not answered in time, and stands. */
+  /** Neither side notices that the network is silent: a change times out, but remains in effect. */
   async #silence(rule: ModelRule, name: string): Promise<string> {
     const isSent = rule.target !== name && !rule.isExpired
     this.#link.silence()
@@ -260,7 +261,7 @@ class Play {
     if (apart.length > 0) throw new Error(`while the network is silent: ${apart.join(', ')}`)
     if (isSent) rule.target = name
     this.#link.heal()
-    return `silence, and meanwhile ${done}`
+    return `silence; during the silence ${done}`
   }
 
   #disconnected = (edges: readonly Edge[]) => {
@@ -303,7 +304,7 @@ class Play {
       ...(body && { body: JSON.stringify(body) })
     })
     const text = await reply.text()
-    const record = text === '' ? null : (JSON.parse(text) as { readonly rule_id: string }) // of a 201
+    const record = text === '' ? null : (JSON.parse(text) as { readonly rule_id: string }) // if the status is 201
     return { status: reply.status, record: reply.status === 409 ? null : record }
   }
 }
@@ -326,11 +327,11 @@ const kinds = [
   ['kill server', 100]
 ] as const
 
-/** Edges of one machine listen on addresses of their own: 'edge-1' on 127.0.0.2. */
+/** Each edge host listens on a separate loopback address: 'edge-1' on 127.0.0.2. */
 const addressOf = (edge: string): string => `127.0.0.${Number(edge.slice('edge-'.length)) + 1}`
 
 async function answerOf(port: number, address: string): Promise<string> {
-  return nameAt(port, Buffer.from('x'), address).catch(
+  return readTargetName(port, Buffer.from('x'), address).catch(
     (error: NodeJS.ErrnoException) => error.code ?? error.message
   )
 }
@@ -348,7 +349,7 @@ async function openTargets(t: Test): Promise<Map<string, number>> {
 
 for (const engine of engines)
   t.test(
-    `${steps} random steps with seed ${seed} leave each port as the model says, on the ${engine} engine`,
+    `every port matches the model after ${steps} random steps with seed ${seed}, on the ${engine} engine`,
     async t => {
       const cluster = await testCluster(t)
       const link = await breakableLink(t, cluster.controlPort)
@@ -378,7 +379,7 @@ for (const engine of engines)
           /^(kill|cut|silence|label)/.test(step) && differences.length > 0 && tries < 50;
           tries++
         ) {
-          await after(100) // what was changed meanwhile comes with the connection
+          await after(100) // the agent gets missed changes when it connects
           differences = await play.differences()
         }
       }

@@ -1,4 +1,4 @@
-// The command line of a systemd unit, run as systemd would: its own environment, a state directory, a stop signal.
+// Runs the command line of a systemd unit as systemd does: with a clean environment, a state directory, a stop signal.
 import { once } from 'node:events'
 import { chmodSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { sluice } from '../support/process.ts'
 
 t.test('the unit of service install starts a server from an empty state directory', async t => {
   const dir = t.testdir({ units: {}, state: {}, 'server.toml': 'control_listen = "127.0.0.1:0"\n' })
-  chmodSync(join(dir, 'state'), 0o700) // as systemd makes it: StateDirectoryMode
+  chmodSync(join(dir, 'state'), 0o700) // like StateDirectoryMode of systemd
   const units = join(dir, 'units')
   const config = join(dir, 'server.toml')
   const installed = await sluice([
@@ -42,7 +42,7 @@ t.test('the unit of service install starts a server from an empty state director
   t.same(await once(server, 'exit'), [0, null])
 })
 
-t.test('service install reports an unknown role and a directory it cannot write', async t => {
+t.test('service install reports an unknown role and a directory that is not writable', async t => {
   const nowhere = join(t.testdir(), 'nowhere')
 
   t.match(await sluice(['service', 'install', 'agent', '--unit-dir', nowhere]), {

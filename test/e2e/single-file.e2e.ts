@@ -35,7 +35,7 @@ async function push(t: Test, cluster: TestCluster, fields: object = {}): Promise
   return port
 }
 
-t.test('it enrolls, forwards by the engine beside it, and examines its host', async t => {
+t.test('the file enrolls, forwards with the engine beside it, and checks its host', async t => {
   const cluster = await testCluster(t)
 
   const { agent, stateDir } = await startAgent(t, cluster, 'paris', { program })
@@ -58,7 +58,7 @@ t.test('it enrolls, forwards by the engine beside it, and examines its host', as
   )
 })
 
-t.test('an idle agent has loaded this file alone, and no library of the server is in it', async t => {
+t.test('an idle agent has loaded only this file, which contains no library of the server', async t => {
   const cluster = await testCluster(t)
   const list = join(cluster.dir, 'modules.json')
   const env = {
@@ -80,12 +80,12 @@ t.test('an idle agent has loaded this file alone, and no library of the server i
   t.notMatch(
     text,
     /[^ -~\s]/,
-    'only ASCII: V8 keeps the text, with two bytes for each character if one needs them'
+    'only ASCII: V8 holds the source, with two bytes per character if any character needs them'
   )
-  t.match(text, /^protobufjs\n\n.*Copyright/ms, 'the licenses of its libraries are in it')
+  t.match(text, /^protobufjs\n\n.*Copyright/ms, 'the file contains the licenses of its libraries')
 })
 
-t.test('its command line is that of the agent alone', async t => {
+t.test('the file has only the commands of the agent', async t => {
   const run = (...args: string[]) =>
     spawnSync(program, args, {
       encoding: 'utf8',
@@ -98,25 +98,28 @@ t.test('its command line is that of the agent alone', async t => {
   t.match(run('server'), { status: 2, stderr: /unknown command 'server'/ })
 })
 
-t.test('a plugin of others runs in it, with commands and metrics, and what it throws is its own', async t => {
-  const cluster = await testCluster(t, {}, `[plugins."${example}"]\n`)
-  const config = join(cluster.dir, 'agent.toml')
-  const collector = `http://127.0.0.1:${await freePort()}`
-  writeFileSync(config, `[plugins."${example}"]\ncollector = "${collector}"\n[plugins."${dropper}"]\n`)
-  const { agent } = await startAgent(t, cluster, 'paris', {
-    args: ['--config', config],
-    program
-  })
+t.test(
+  'a third-party plugin runs in the file with commands and metrics, and its errors name the plugin',
+  async t => {
+    const cluster = await testCluster(t, {}, `[plugins."${example}"]\n`)
+    const config = join(cluster.dir, 'agent.toml')
+    const collector = `http://127.0.0.1:${await freePort()}`
+    writeFileSync(config, `[plugins."${example}"]\ncollector = "${collector}"\n[plugins."${dropper}"]\n`)
+    const { agent } = await startAgent(t, cluster, 'paris', {
+      args: ['--config', config],
+      program
+    })
 
-  t.match(await get(`http://127.0.0.1:${await push(t, cluster, { connection_log: true })}`), /^hello from/)
+    t.match(await get(`http://127.0.0.1:${await push(t, cluster, { connection_log: true })}`), /^hello from/)
 
-  t.match(await agent.until('connection_log.not_shipped'), { msg: /1 lines lost/ })
-  t.match(await agent.until('plugin.failed', ({ error }) => /dropped/.test(String(error))), {
-    plugin: 'dropper'
-  })
-})
+    t.match(await agent.until('connection_log.not_shipped'), { msg: /1 lines lost/ })
+    t.match(await agent.until('plugin.failed', ({ error }) => /dropped/.test(String(error))), {
+      plugin: 'dropper'
+    })
+  }
+)
 
-t.test('the module of a line of it is known: that of a plugin, of the agent or of a library', async t => {
+t.test('a line of the file maps to its module: plugin, agent or library', async t => {
   const at = (comment: string): string => {
     const line = text.split('\n').indexOf(`// ${comment}`) + 2
     t.not(line, 1, comment)

@@ -1,4 +1,4 @@
-// SIGTERM ends every process, whatever is connected to its ports.
+// SIGTERM ends every process, regardless of connections to its ports.
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
@@ -45,7 +45,7 @@ async function idle(t: Test, port: number, request: string): Promise<Socket> {
 const metricsPortOf = async (process: Process): Promise<number> =>
   Number((await process.until('metrics.listening'))['port'])
 
-t.test('a server that is told to stop ends, whatever is connected to its ports', async t => {
+t.test('a server ends on SIGTERM, regardless of connections to its ports', async t => {
   const cluster = await testCluster(t)
   const api = Number(new URL(cluster.origin).port)
   const metrics = await metricsPortOf(cluster.server)
@@ -65,7 +65,7 @@ t.test('a server that is told to stop ends, whatever is connected to its ports',
   t.equal(await edge.agent.exit, 0)
 })
 
-t.test('an agent that is told to stop ends, whatever is connected to its metrics', async t => {
+t.test('an agent ends on SIGTERM, regardless of connections to its metrics', async t => {
   const cluster = await testCluster(t)
   const { agent } = await startAgent(t, cluster, 'paris', { env: { SVC_METRICS_LISTEN: '127.0.0.1:0' } })
   const metrics = await metricsPortOf(agent)
@@ -77,7 +77,7 @@ t.test('an agent that is told to stop ends, whatever is connected to its metrics
   t.equal(await agent.exit, 0)
 })
 
-t.test('an agent that is told to stop ends while its server accepts and says nothing', async t => {
+t.test('an agent ends on SIGTERM while its server accepts but never answers', async t => {
   const cluster = await testCluster(t)
   const { agent, stateDir } = await startAgent(t, cluster, 'paris')
   agent.signal('SIGTERM')
@@ -96,7 +96,7 @@ t.test('an agent that is told to stop ends while its server accepts and says not
   t.equal(await restarted.exit, 0)
 })
 
-t.test('up that is told to stop ends, whatever is connected to its ports', async t => {
+t.test('up ends on SIGTERM, regardless of connections to its ports', async t => {
   const api = await freePort()
   const control = await freePort()
   const up = start(t, ['up'], {

@@ -1,4 +1,4 @@
-// The life of a third-party plugin: added, upgraded, removed, added again. And one that loops on an agent.
+// A third-party plugin is added, upgraded, removed and added again. Another one loops forever on an agent.
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -16,7 +16,7 @@ async function stop({ server }: TestCluster): Promise<void> {
   await server.exit
 }
 
-t.test('a plugin is added, upgraded after trust, removed and added again, and keeps its rows', async t => {
+t.test('a plugin keeps its rows when it is added, upgraded after trust, removed and added again', async t => {
   const cluster = await testCluster(t)
   const rows = async () => (await fetch(`${cluster.origin}/v1/acme`, { headers })).json()
   const trust = async () =>

@@ -1,4 +1,4 @@
-// Two plugins with a rule field, enabled, changed and disabled one by one: what they do not own is not touched.
+// Two plugins with a rule field are enabled, changed and disabled one by one. Nothing else is affected.
 import { once } from 'node:events'
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
@@ -10,7 +10,7 @@ import { type RunningAgent, startAgent, type TestCluster, testCluster } from '..
 
 type Name = 'expiry' | 'weekly-hours'
 
-/** Server and agent read the same plugins; the agent has a file of its own. */
+/** A server and an agent with the same plugins and separate configuration files. */
 class Fleet {
   readonly cluster: TestCluster
   readonly edge: RunningAgent
@@ -34,7 +34,7 @@ class Fleet {
     await edge.agent.until('control.connected', () => true, before)
   }
 
-  /** Resolves with the event that ends the reload, when the agent is connected again. */
+  /** Resolves with the event that ends the reload, after the agent has reconnected. */
   async reload(text: string) {
     const { agent } = this.edge
     writeFileSync(this.agentFile, text)
@@ -69,7 +69,7 @@ interface Rule {
 
 const sectionsOf = (names: readonly Name[]): string => names.map(name => `[plugins."./${name}"]\n`).join('')
 
-/** A caller whose connection stays open. `talks` resolves when its bytes have come back. */
+/** A caller that keeps its connection open. `talks` resolves when its bytes have come back. */
 async function call(t: Test, { port }: Rule) {
   const socket: Socket = connect(port, '127.0.0.1')
   t.teardown(() => void socket.destroy())
@@ -99,7 +99,7 @@ const days = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun']
 const scheduled = { weekly_hours: { time_zone: 'UTC', windows: [{ days, from: '00:00', to: '24:00' }] } }
 const both = sectionsOf(['expiry', 'weekly-hours'])
 
-t.test('plugins are enabled, upgraded and disabled without a broken connection of another', async t => {
+t.test('enabling, upgrading and disabling a plugin breaks no connection of other rules', async t => {
   const fleet = await openFleet(t)
   const plain = await fleet.createRule({})
   const callers = [await call(t, plain)]
@@ -142,7 +142,11 @@ t.test('plugins are enabled, upgraded and disabled without a broken connection o
     ended: ['expiry', 'weekly-hours'],
     started: ['weekly-hours']
   })
-  await t.rejects(call(t, ending), { code: 'ECONNREFUSED' }, 'its rule could match what it must not')
+  await t.rejects(
+    call(t, ending),
+    { code: 'ECONNREFUSED' },
+    'without the plugin the rule could admit forbidden callers'
+  )
   await until(
     () => fleet.stateOf(ending),
     ({ state }) => state === 'failed'
@@ -161,7 +165,7 @@ t.test('plugins are enabled, upgraded and disabled without a broken connection o
   await Promise.all([callers[0]?.(), callers[2]?.()])
 })
 
-t.test('what cannot be loaded or started changes nothing', async t => {
+t.test('a plugin that cannot be loaded or started changes nothing', async t => {
   const fleet = await openFleet(t)
   const refusedFor = async (text: string, why: RegExp): Promise<void> =>
     void t.match(await fleet.reload(text), { event: 'agent.reload_refused', msg: why })
@@ -183,7 +187,7 @@ t.test('what cannot be loaded or started changes nothing', async t => {
   await talks()
 })
 
-t.test('guardrails and the level of the log are taken over; other keys are named', async t => {
+t.test('a reload applies guardrails and log level, and names other changed keys', async t => {
   const fleet = await openFleet(t)
   const rule = await fleet.createRule({})
   const other = await fleet.createRule({})

@@ -1,4 +1,4 @@
-// Plugin code that hangs, in real time: the error names the plugin, and the rest continues.
+// Plugin code that hangs times out: the error names the plugin, and everything else continues. Real time.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'

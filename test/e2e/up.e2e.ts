@@ -1,4 +1,4 @@
-// The first minute of a new user: one command, two lines to paste, and the same state at the next start.
+// A new user's first minute: one command, two lines to paste. The next start finds the same state.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -41,7 +41,7 @@ t.test('up starts a server and an enrolled agent, and the commands that it print
   t.equal(await second.exit, 0)
 })
 
-t.test('up takes configuration and environment as server does', async t => {
+t.test('up reads configuration and environment like server', async t => {
   const dir = t.testdir({})
   const config = join(dir, 'sluice.toml')
   const api = await freePort()
@@ -68,7 +68,7 @@ t.test('up takes configuration and environment as server does', async t => {
   t.equal(await up.exit, 0)
 })
 
-t.test('a second server on the same data is refused with 75', async t => {
+t.test('a second server on the same data exits with 75', async t => {
   const dir = join(t.testdir(), 'data')
   mkdirSync(dir, { mode: 0o700 })
   const free = '127.0.0.1:0'

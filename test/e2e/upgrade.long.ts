@@ -20,7 +20,7 @@ const current: readonly PluginStore[] = [
   ...(await Promise.all(Object.values(builtin).map(async load => (await load()).default)))
 ]
 
-/** Plugins that the older release does not have. Their tables are made by the start that upgrades it. */
+/** Plugins that the older release lacks. The upgrading start creates their tables. */
 const addedPlugins = ['journal', 'labels', 'under-attack']
 
 const laterMigrations = [
@@ -30,7 +30,7 @@ const laterMigrations = [
   'acme/0002-word'
 ]
 
-/** Undoes the later migrations in the store of a stopped server. */
+/** Reverts the later migrations in the store of a stopped server. */
 function downgrade(dir: string): void {
   const db = new Database(join(dir, 'sluice.db'))
   for (const { name, store } of current)
@@ -64,7 +64,7 @@ async function api<T>({ origin }: TestCluster, path: string, body?: object): Pro
   return (await reply.json()) as T
 }
 
-/** Returns `bytes_out` once so many connections are reported, or after 30 s; agents report every five seconds. */
+/** Returns `bytes_out` once this number of connections is reported, or after 30 s. Agents report every five seconds. */
 async function bytesOut(cluster: TestCluster, rule: string, connections: number): Promise<number> {
   for (const until = Date.now() + 30_000; ; await setTimeout(250)) {
     const stats = await api<Record<string, number>>(cluster, `/rules/${rule}/stats`)
@@ -109,7 +109,7 @@ t.test('a start migrates the store of an older release', { timeout: 200_000 }, a
   downgrade(dir)
   t.notOk(
     migrationsOf(dir).some(name => laterMigrations.includes(name)),
-    'it has no later migration'
+    'the old store lacks the later migrations'
   )
 
   const seen = paris.agent.events.length
@@ -119,7 +119,7 @@ t.test('a start migrates the store of an older release', { timeout: 200_000 }, a
   t.same(
     laterMigrations.filter(name => !migrationsOf(dir).includes(name)),
     [],
-    'every migration has run'
+    'every migration ran'
   )
   t.match(
     await api(cluster, '/acme'),
@@ -127,11 +127,11 @@ t.test('a start migrates the store of an older release', { timeout: 200_000 }, a
       { id: 1, word: 'old' },
       { id: 2, word: 'new' }
     ],
-    'a row from before the added column has its default'
+    'an old row has the default of the added column'
   )
   t.match(await api(cluster, '/users/ann'), { user_id: 'ann', display_name: 'Ann' })
   const me = await fetch(`${cluster.origin}/v1/users/me`, { headers: { authorization: `Bearer ${ann}` } })
-  t.match(await me.json(), { user_id: 'ann' }, 'her token is still valid')
+  t.match(await me.json(), { user_id: 'ann' }, 'the token of ann is still valid')
   t.match(await api(cluster, `/rules/${rule}`), { state: 'active', listen_port: port })
   t.match(await get(`http://127.0.0.1:${port}/`), /hello/)
   t.ok(bytes > 0)

@@ -31,7 +31,7 @@ const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {
 const burst = 500 // messages of one flood
 const storm = 30 // connections, one after another
 
-interface Prey {
+interface KnownIds {
   readonly random: SeededRandom
   readonly ids: readonly string[] // own and others' rules, users, clients
 }
@@ -39,11 +39,11 @@ interface Prey {
 const pick = <T>(random: SeededRandom, values: readonly T[]): T => values[random.below(values.length)] as T
 
 /** Returns a value that mostly fits the schema: often at its bounds, sometimes beyond them or of another type. */
-function made(schema: TSchema, prey: Prey): unknown {
+function generateValue(schema: TSchema, prey: KnownIds): unknown {
   const { random, ids } = prey
   if (random.oneIn(40)) return pick(random, [-1, 2 ** 53, '', 'x'.repeat(3_000), true, [], {}, null])
   if (Type.IsLiteral(schema)) return schema.const
-  if (Type.IsUnion(schema)) return made(pick(random, schema.anyOf), prey)
+  if (Type.IsUnion(schema)) return generateValue(pick(random, schema.anyOf), prey)
   if (Type.IsBoolean(schema)) return random.oneIn(2)
   if (Type.IsInteger(schema) || Type.IsNumber(schema)) {
     const { minimum = 0, maximum = 2 ** 53 } = schema as { minimum?: number; maximum?: number }
@@ -83,12 +83,12 @@ function made(schema: TSchema, prey: Prey): unknown {
   if (Type.IsArray(schema)) {
     const { maxItems = 8 } = schema as { maxItems?: number }
     const length = random.oneIn(20) ? maxItems + random.below(2) : random.below(Math.min(maxItems, 20) + 1)
-    return Array.from({ length }, () => made(schema.items, prey))
+    return Array.from({ length }, () => generateValue(schema.items, prey))
   }
   if (Type.IsRecord(schema)) return { [pick(random, ids)]: 'x' }
   if (!Type.IsObject(schema)) return Buffer.alloc(random.below(300), 7)
   const entries = Object.entries(schema.properties).filter(() => !random.oneIn(30))
-  return Object.fromEntries(entries.map(([key, value]) => [key, made(value, prey)]))
+  return Object.fromEntries(entries.map(([key, value]) => [key, generateValue(value, prey)]))
 }
 
 const roots = new Map<string, protobuf.Root>()
@@ -101,16 +101,16 @@ const typeOf = ({ name, proto }: Message): protobuf.Type => {
 }
 
 /** Encodes such a value; sometimes truncates, changes or repeats the bytes. */
-function bytesOf(message: Message, prey: Prey): Uint8Array {
+function generateBytes(message: Message, prey: KnownIds): Uint8Array {
   const { random } = prey
   const type = typeOf(message)
-  const bytes = Buffer.from(encoded(type, made(message.body, prey)))
+  const bytes = Buffer.from(encodeValue(type, generateValue(message.body, prey)))
   if (random.oneIn(8)) return bytes.subarray(0, random.below(bytes.length + 1))
   if (random.oneIn(8) && bytes.length > 0) bytes[random.below(bytes.length)] = random.below(256)
   return random.oneIn(8) ? Buffer.concat([bytes, bytes, Buffer.from([0xfa, 0x7f, 0])]) : bytes
 }
 
-function encoded(type: protobuf.Type, value: unknown): Uint8Array {
+function encodeValue(type: protobuf.Type, value: unknown): Uint8Array {
   try {
     return type.encode(type.fromObject(Object(value))).finish()
   } catch {
@@ -130,12 +130,12 @@ const unchecked: Codec = {
 const hostile: readonly Message[] = messages.filter(({ name }) => name !== Hello.name)
 
 /** Answers every request of the server with random data, or not at all. */
-const handlersOf = (prey: Prey): BoundHandler[] =>
+const handlersOf = (prey: KnownIds): BoundHandler[] =>
   messages.map(({ name }) => ({
     name,
     async run() {
       const answer = name === Inventory.name ? (Inventory.response as Message) : pick(prey.random, messages)
-      return prey.random.oneIn(5) ? null : { name: answer.name, body: bytesOf(answer, prey) }
+      return prey.random.oneIn(5) ? null : { name: answer.name, body: generateBytes(answer, prey) }
     }
   }))
 
@@ -188,14 +188,14 @@ async function ownRule(target: Target, token: string): Promise<string> {
 }
 
 /** Sends mutated messages, then one flood. Returns how many were sent. */
-async function harass(stream: Stream, prey: Prey): Promise<number> {
+async function harass(stream: Stream, prey: KnownIds): Promise<number> {
   let sent = 0
   const flooded = pick(prey.random, hostile)
-  const body = bytesOf(flooded, prey)
+  const body = generateBytes(flooded, prey)
   for (; sent < 2 * burst && !stream.ended.aborted; sent++) {
     await stream.drained()
     const message = sent < burst ? pick(prey.random, hostile) : flooded
-    stream.channel.send(message, sent < burst ? bytesOf(message, prey) : body)
+    stream.channel.send(message, sent < burst ? generateBytes(message, prey) : body)
     if (sent % 50 === 0) await wait(1)
   }
   return sent
@@ -213,7 +213,7 @@ export const attack: Attack = async target => {
     victim.userId,
     tenant.userId
   ]
-  const prey: Prey = { random, ids }
+  const prey: KnownIds = { random, ids }
   const did = { sent: 0, streams: 0, refusedStreams: 0 }
   while (!until.aborted) {
     const isStorm = random.oneIn(4)

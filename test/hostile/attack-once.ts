@@ -79,7 +79,7 @@ async function attempt(t: TestFolder, { name, seed, secs }: Options): Promise<Ou
   const failures = [run, attacked, exchanges, memory].flatMap(({ status, ...rest }) =>
     status === 'rejected' && 'reason' in rest ? [String(rest.reason)] : []
   )
-  failures.push(...(await wrongAfter(world)))
+  failures.push(...(await problemsAfter(world)))
   const mib = resultOf(memory, [])
   const measured = resultOf(attacked, null)
   if (measured) failures.push(...slowness(name, quiet, measured))
@@ -121,10 +121,10 @@ async function runAttack(name: AttackName, target: Target): Promise<Record<strin
   return JSON.parse(output.trim().split('\n').at(-1) ?? '{}') as Record<string, number>
 }
 
-async function wrongAfter(world: World): Promise<string[]> {
+async function problemsAfter(world: World): Promise<string[]> {
   const { cluster, edges } = world
   return [
-    ...(await world.wrongBooks()),
+    ...(await world.counterMismatches()),
     ...(await brokenRoutes(world)),
     ...eventsNamed(cluster.server, faults),
     ...edges.flatMap(({ agent }) => eventsNamed(agent, ['control.disconnected', ...faults]))

@@ -207,7 +207,7 @@ async function redeem({ enrollmentUri }: Target): Promise<number> {
     stdio: 'pipe'
   })
   try {
-    await Promise.race([printed(agent, 'agent.enrolled'), late()])
+    await Promise.race([waitForEvent(agent, 'agent.enrolled'), late()])
     return Math.round(performance.now() - start)
   } finally {
     agent.kill('SIGKILL')
@@ -216,7 +216,7 @@ async function redeem({ enrollmentUri }: Target): Promise<number> {
   }
 }
 
-async function printed({ stderr }: ChildProcess, event: string): Promise<void> {
+async function waitForEvent({ stderr }: ChildProcess, event: string): Promise<void> {
   let output = ''
   for await (const chunk of stderr ?? []) {
     output += String(chunk)

@@ -31,7 +31,7 @@ export interface World {
   /** Exchanges bytes through all rules until `stop`; resolves with the number of exchanges. Rejects if one fails. */
   traffic(stop: AbortSignal): Promise<number>
   /** Returns how the counters differ from the bytes that both ends saw, once all are reported. */
-  wrongBooks(): Promise<string[]>
+  counterMismatches(): Promise<string[]>
 }
 
 const victim = 'ann'
@@ -74,7 +74,7 @@ export async function openWorld(
       }
     },
     traffic: stop => exchangeUntil(stop, rules, seed),
-    wrongBooks: () => wrongBooks(cluster, edges, rules)
+    counterMismatches: () => wrongBooks(cluster, edges, rules)
   }
 }
 

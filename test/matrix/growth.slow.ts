@@ -1,6 +1,6 @@
 // Heavy work leaves no resources behind in an agent; test/bench/growth.ts does more of it.
 import t from 'tap'
-import { jobs, resourceUsageOf } from './resource-usage.ts'
+import { jobs, readResourceUsage } from './resource-usage.ts'
 import { engines, openWorld } from './world.ts'
 
 const work = { sequential: 500, concurrent: 200, rounds: 30, flows: 2_000, concurrentFlows: 1_000 }
@@ -15,9 +15,9 @@ for (const engine of engines)
     async t => {
       const world = await openWorld(t, engine, config)
       for (const { name, run } of await jobs(t, world, work)) {
-        const before = await resourceUsageOf(world)
+        const before = await readResourceUsage(world)
         await run()
-        const after = await resourceUsageOf(world)
+        const after = await readResourceUsage(world)
         t.ok(
           after.descriptors <= before.descriptors + 1,
           `${name}: descriptors, except that of the metrics request`

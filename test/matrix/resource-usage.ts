@@ -29,7 +29,7 @@ const host = '127.0.0.1'
 const noHello = Buffer.alloc(0)
 
 /** Returns the resource usage of the agent, once no connection is active. */
-export async function resourceUsageOf(world: World): Promise<ResourceUsage> {
+export async function readResourceUsage(world: World): Promise<ResourceUsage> {
   const sum = await waitUntilIdle(world)
   const pid = world.agentPid()
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')

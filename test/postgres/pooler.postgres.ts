@@ -10,7 +10,7 @@ import { run } from '../../kernel/store/postgres/transaction.ts'
 import { acceptingScript } from '../../kit/accepting-agent.ts'
 import { connectAgent } from '../../kit/scripted-agent.ts'
 import { makeCertificate } from '../../plugins/certificate/make-certificate.ts'
-import { startedServer, until } from '../support/await-server.ts'
+import { awaitServer, until } from '../support/await-server.ts'
 import { spawnChild } from '../support/child-process.ts'
 import { freePort } from '../support/ports.ts'
 import { start } from '../support/process.ts'
@@ -53,7 +53,7 @@ ignore_startup_parameters = options
   return { cluster, direct, pooler: `postgres://sluice@127.0.0.1:${port}/sluice` }
 }
 
-type Server = Awaited<ReturnType<typeof startedServer>>
+type Server = Awaited<ReturnType<typeof awaitServer>>
 
 async function fixture(t: Test) {
   const { cluster, direct, pooler } = await pooled(t)
@@ -87,7 +87,7 @@ async function fixture(t: Test) {
     }
   }
 
-  return { cluster, run, client, server: (id: string) => startedServer(run(id, direct), operator) }
+  return { cluster, run, client, server: (id: string) => awaitServer(run(id, direct), operator) }
 }
 
 t.test('a pooler that swallows signals is detected at the start, with the remedy', { timeout }, async t => {

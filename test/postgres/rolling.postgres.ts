@@ -11,7 +11,7 @@ import type { PostgresPlace } from '../../kernel/store/sql/database.ts'
 import { acceptingScript } from '../../kit/accepting-agent.ts'
 import { connectAgent } from '../../kit/scripted-agent.ts'
 import { makeCertificate } from '../../plugins/certificate/make-certificate.ts'
-import { startedServer, until } from '../support/await-server.ts'
+import { awaitServer, until } from '../support/await-server.ts'
 import { start } from '../support/process.ts'
 import { makeCluster } from './cluster.ts'
 
@@ -66,7 +66,7 @@ async function fixture(t: Test) {
     )
   }
 
-  const server = (id: string, release: Release) => startedServer(launch(id, release), operator)
+  const server = (id: string, release: Release) => awaitServer(launch(id, release), operator)
 
   const client = new pg.Client(place.url)
   client.on('error', () => {}) // the cluster is removed

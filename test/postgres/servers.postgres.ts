@@ -10,7 +10,7 @@ import { acceptingScript } from '../../kit/accepting-agent.ts'
 import { connectAgent, type Script } from '../../kit/scripted-agent.ts'
 import { makeCertificate } from '../../plugins/certificate/make-certificate.ts'
 import { freePorts } from '../../plugins/doctor/test/provoke.ts'
-import { startedServer, until } from '../support/await-server.ts'
+import { awaitServer, until } from '../support/await-server.ts'
 import { start } from '../support/process.ts'
 import { makeCluster } from './cluster.ts'
 import { connectTo } from './empty-database.ts'
@@ -43,7 +43,7 @@ async function fixture(t: Test) {
       SVC_CONTROL_LISTEN: '127.0.0.1:0',
       SVC_METRICS_LISTEN: '127.0.0.1:0'
     })
-    return startedServer(child, operator)
+    return awaitServer(child, operator)
   }
 
   async function client(name: string) {

@@ -3,24 +3,24 @@ import { appendFileSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { openStore as open } from '../../kernel/store/open.ts'
 import { type Caller, openRepeatedChanges } from '../../kit/repeated-changes.ts'
-import { foundIn } from './preload.ts'
+import { findingsFile } from './preload.ts'
 
 export * from '../../kernel/store/open.ts'
 
 const root = join(import.meta.dirname, '..', '..')
-const ofStore = /^(?:kernel\/store|kit\/repeated-changes\.ts|test\/repeated|test\/support|node_modules)\b/
+const storeCode = /^(?:kernel\/store|kit\/repeated-changes\.ts|test\/repeated|test\/support|node_modules)\b/
 
 /** Returns the line that makes the change and its caller, since bodies are often built elsewhere. */
-function placeOf(callers: readonly Caller[]): string {
+function describeCallers(callers: readonly Caller[]): string {
   const lines = callers
     .map(({ file, line }) => `${relative(root, file).replaceAll(sep, '/')}:${line}`)
-    .filter(place => !ofStore.test(place))
+    .filter(place => !storeCode.test(place))
   return lines.slice(0, 4).join(' < ')
 }
 
 const repeated = openRepeatedChanges({
-  placeOf,
-  tell: problem => appendFileSync(foundIn, `${problem}\n`) // at once: a process may be killed
+  placeOf: describeCallers,
+  tell: problem => appendFileSync(findingsFile, `${problem}\n`) // at once: a process may be killed
 })
 
 export const openStore: typeof open = async (...given) => repeated.storeOf(await open(...given))

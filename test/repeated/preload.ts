@@ -18,15 +18,15 @@ registerHooks({
 const given = process.env['SLUICE_TEST_REPEATED']
 
 /** The file with the findings, one per line, from the process of the test file and all its children. */
-export const foundIn = given ?? join(tmpdir(), `sluice-repeated-${process.pid}`)
+export const findingsFile = given ?? join(tmpdir(), `sluice-repeated-${process.pid}`)
 
 if (given === undefined) {
-  process.env['SLUICE_TEST_REPEATED'] = foundIn
+  process.env['SLUICE_TEST_REPEATED'] = findingsFile
   process.env['NODE_OPTIONS'] = `${process.env['NODE_OPTIONS'] ?? ''} --import=${import.meta.url}`
   process.on('exit', () => {
-    if (!existsSync(foundIn)) return
-    console.error(readFileSync(foundIn, 'utf8'))
-    rmSync(foundIn)
+    if (!existsSync(findingsFile)) return
+    console.error(readFileSync(findingsFile, 'utf8'))
+    rmSync(findingsFile)
     process.exitCode = 1
   })
 }

@@ -11,7 +11,7 @@ import { openCodec } from '../../kernel/wire/codec.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import { connectAgent, type ScriptedAgent, scriptedResponse } from '../../kit/scripted-agent.ts'
 import { RulePush, RuleRemove, messages as ruleMessages, updateCapability } from '../../plugins/rules/wire.ts'
-import { addressOf } from '../bench/scale/agent-address.ts'
+import { agentAddress } from '../bench/scale/agent-address.ts'
 import { serveOrders } from '../bench/scale/processes.ts'
 import { type Book, type Counted, type Held, openBooks } from './books.ts'
 import type { Agent } from './place.ts'
@@ -69,7 +69,7 @@ const scriptOf = ({ clientId, token, at, book, instanceId }: Edge) => ({
   messages,
   instanceId,
   generation: book.generation,
-  localAddress: addressOf(at),
+  localAddress: agentAddress(at),
   capabilities: { [updateCapability.id]: updateCapability.since },
   inventory: (generation: string) => book.inventoryIn(generation),
   responses: [

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Process } from './process.ts'
 
 /** Resolves when it listens. `token`: the operator's, unless a call has another. */
-export async function startedServer(child: Process, token: string) {
+export async function awaitServer(child: Process, token: string) {
   const started = await child.until('server.started')
   const at = { port: Number(started['control_port']), fingerprint: String(started['server_cert_sha256']) }
   const call = async (method: string, path: string, body?: object, bearer = token) => {

@@ -31,13 +31,13 @@ const nameOf = (node: Node | undefined): string => String(node?.['name'] ?? '')
 const isFunction = ({ type }: Node): boolean => type.includes('Function')
 
 /** Returns the names of state that outlives the call that makes it; fields as `this.name`. */
-export function keptIn(typescript: string): string[] {
+export function findRetainedState(typescript: string): string[] {
   const script = stripTypeScriptTypes(typescript)
   const program: unknown = parse(script, { ecmaVersion: 'latest', sourceType: 'module' })
   if (!isNode(program)) throw new TypeError('the parser returns a node')
   const scopes = new Map<Node, Scope>()
   declare(program, { owner: program, names: new Map() }, scopes)
-  const kept = keptBy(program, [], scopes)
+  const kept = retainedBy(program, [], scopes)
   return [...new Set(kept)].map(one => (typeof one === 'string' ? `this.${one}` : one.name))
 }
 
@@ -81,7 +81,11 @@ function isCollection(init: Node | undefined): boolean {
 }
 
 /** `path`: the enclosing nodes. The name of a field is its own. */
-function keptBy(node: Node, path: readonly Node[], scopes: ReadonlyMap<Node, Scope>): (Binding | string)[] {
+function retainedBy(
+  node: Node,
+  path: readonly Node[],
+  scopes: ReadonlyMap<Node, Scope>
+): (Binding | string)[] {
   const within = [...path, node]
   const scope = scopes.get(within.findLast(one => scopes.has(one)) ?? node)
   const used = usedBy(node).flatMap(({ target, kind }) =>
@@ -93,7 +97,7 @@ function keptBy(node: Node, path: readonly Node[], scopes: ReadonlyMap<Node, Sco
   return [
     ...fieldsOf(node, path),
     ...used,
-    ...childrenOf(node).flatMap(child => keptBy(child, within, scopes))
+    ...childrenOf(node).flatMap(child => retainedBy(child, within, scopes))
   ]
 }
 

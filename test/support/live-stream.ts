@@ -13,7 +13,7 @@ export async function startEchoServer(t: Pick<Test, 'teardown'>): Promise<number
 
 export interface LiveStream {
   /** Resolves when `count` more numbers have come back; rejects when the connection breaks. */
-  goesOn(count?: number): Promise<void>
+  advance(count?: number): Promise<void>
   /** Ends the connection. Resolves with the count of numbers that came back, all in order. */
   end(): Promise<number>
 }
@@ -42,7 +42,7 @@ export async function openLiveStream(t: Pick<Test, 'teardown'>, port: number): P
   send()
 
   return {
-    async goesOn(count = 100) {
+    async advance(count = 100) {
       for (const end = last + count; last < end; ) await Promise.race([once(returned, 'number'), broken])
     },
     async end() {

@@ -3,7 +3,7 @@ import SQLite from 'better-sqlite3'
 import type { Test } from 'tap'
 import { Statements } from '../../kernel/store/sqlite/statements.ts'
 
-export interface Asked {
+export interface StatementLog {
   readonly sql: string[] // executed statements
   readonly texts: string[] // prepared statements, including those before a reset
   prepared: number
@@ -11,14 +11,14 @@ export interface Asked {
 }
 
 /** Records the statements of all stores of this process until the test ends. */
-export function recordStatements(t: Pick<Test, 'teardown'>): Asked {
+export function recordStatements(t: Pick<Test, 'teardown'>): StatementLog {
   const run = Statements.prototype.run
   const prepare = SQLite.prototype.prepare
   t.teardown(() => {
     Statements.prototype.run = run
     SQLite.prototype.prepare = prepare
   })
-  const asked: Asked = {
+  const asked: StatementLog = {
     sql: [],
     texts: [],
     prepared: 0,

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { kernelStore } from '../../../kernel/store/kernel-store.ts'
 import { type Database, openStore } from '../../../kernel/store/open.ts'
-import { killEverywhere } from '../../../test/support/kill-at-each-change.ts'
+import { killAtEachChange } from '../../../test/support/kill-at-each-change.ts'
 import { openCertificate } from '../../certificate/certificate.ts'
 import { namedCertificates, settleFiles } from '../../certificate/exports.ts'
 import { requirePinned } from '../../certificate/pinned-certificate.ts'
@@ -57,7 +57,7 @@ t.test(
     const target = (kill: number) => join(dir, `target-${kill}`)
     const seen: string[] = []
 
-    const kills = await killEverywhere(
+    const kills = await killAtEachChange(
       t,
       join(import.meta.dirname, 'restore-child.ts'),
       kill => {

@@ -8,7 +8,7 @@ import { hashOf, newSecret } from '../../../kernel/identity/secret.ts'
 import { kernelStore } from '../../../kernel/store/kernel-store.ts'
 import { openStore } from '../../../kernel/store/open.ts'
 import { recordLog, testServer } from '../../../kit/test-server.ts'
-import { killEverywhere } from '../../../test/support/kill-at-each-change.ts'
+import { killAtEachChange } from '../../../test/support/kill-at-each-change.ts'
 import { openCertificate } from '../certificate.ts'
 import { openCertificateStore } from '../certificate-store.ts'
 import { NextPinRow } from '../entities.ts'
@@ -45,7 +45,7 @@ t.test(
     for (const { step, from, trusted } of steps) {
       const target = (kill: number) => join(dir, `${step}-${kill}`)
       const served = new Set<string>()
-      const kills = await killEverywhere(
+      const kills = await killAtEachChange(
         t,
         join(import.meta.dirname, 'rotation-child.ts'),
         kill => {

@@ -1,6 +1,6 @@
 // The modes of the bench and its gates, as data.
 
-import type { Place } from './rule-variants.ts'
+import type { Variant } from './rule-variants.ts'
 
 // native-copy: the native engine without splice; haproxy-1m: HAProxy with pipes of 1 MiB; floor-...: a bare relay.
 export type Forwarder =
@@ -21,7 +21,7 @@ export const isCounted = ({ load, connections }: Mode): boolean =>
 
 export interface Mode {
   /** The rule of the native engine to which the load goes; no other forwarder carries it. */
-  readonly place?: Place
+  readonly variant?: Variant
   readonly protocol: 'tcp' | 'udp'
   readonly load: string // arguments of the load tool
   readonly metrics: readonly string[]
@@ -77,9 +77,9 @@ export const modes: Readonly<Record<string, Mode>> = {
         ['100-rules', '100 rules'],
         ['10000-rules', '10,000 rules']
       ] as const
-    ).map(([name, place]): [string, Mode] => [
+    ).map(([name, variant]): [string, Mode] => [
       `connect-64-${name}`,
-      { protocol: 'tcp', load: 'connect --conc 64', metrics: exchange, place }
+      { protocol: 'tcp', load: 'connect --conc 64', metrics: exchange, variant }
     ])
   ),
   storm: { protocol: 'tcp', load: 'connect --conc 1000', metrics: exchange },

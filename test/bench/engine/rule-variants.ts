@@ -30,7 +30,7 @@ const hosts = {
 } as const
 
 /** Where the load of a mode with a place goes. */
-export const places = {
+export const variants = {
   'equal ports': { host: 'ports', port: peer.port },
   'other ports': { host: 'ports', port: peer.port + 10 },
   name: { host: 'names', port: 19_330 },
@@ -39,17 +39,17 @@ export const places = {
   '100 rules': { host: 'hundred', port: 19_399 },
   '10,000 rules': { host: 'ten thousand', port: 25_000 }
 } as const satisfies Record<string, { host: keyof typeof hosts; port: number }>
-export type Place = keyof typeof places
+export type Variant = keyof typeof variants
 
 /** Starts what the places need. Those of the peer are missing where this user may not make a network. */
-export async function startPlaces(
+export async function startVariants(
   t: TestFolder,
-  wanted: ReadonlySet<Place>
-): Promise<Partial<Record<Place, Forwarding>>> {
-  const found: Partial<Record<Place, Forwarding>> = {}
+  wanted: ReadonlySet<Variant>
+): Promise<Partial<Record<Variant, Forwarding>>> {
+  const found: Partial<Record<Variant, Forwarding>> = {}
   const pids = new Map<string, number>()
   for (const place of wanted) {
-    const { host, port } = places[place]
+    const { host, port } = variants[place]
     if (host === 'ports' && !pids.has(host) && !(await startPeer(t))) continue
     const pid = pids.get(host) ?? (await startHost(t, host))
     pids.set(host, pid)

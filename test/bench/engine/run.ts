@@ -20,7 +20,7 @@ import {
 } from './forwarders.ts'
 import { type Forwarder, floors, isCounted, type Mode, modes, ours } from './modes.ts'
 import { type Counted, floorTable, gateTable, type Metrics, modeTables, type Runs } from './result-tables.ts'
-import { type Place, startPlaces } from './rule-variants.ts'
+import { startVariants, type Variant } from './rule-variants.ts'
 
 const { values } = parseArgs({
   options: {
@@ -231,17 +231,17 @@ async function main(): Promise<void> {
       ...(await startFloors(context, programOf('floor')))
     ]
     const wanted = all.filter(({ name }) => values.forwarders.split(',').includes(name))
-    const wantedPlaces = wantedModes().flatMap(({ mode }) => mode.place ?? [])
-    const places = await startPlaces(context, new Set<Place>(wantedPlaces))
+    const wantedVariants = wantedModes().flatMap(({ mode }) => mode.variant ?? [])
+    const variants = await startVariants(context, new Set<Variant>(wantedVariants))
     const forwardersOf = (mode: Mode): readonly Forwarding[] =>
-      mode.place === undefined
+      mode.variant === undefined
         ? wanted.filter(
             ({ name, protocols, isFloor }) =>
               protocols.includes(mode.protocol) &&
               (mode.hasFloor || !isFloor) &&
               !(mode.isLong && name === 'direct') // nothing lies between that could wait
           )
-        : [places[mode.place]].filter(place => place !== undefined)
+        : [variants[mode.variant]].filter(variant => variant !== undefined)
     const before = loadavg()[0] ?? 0
     const runs = measureAll(forwardersOf)
     writeFileSync(values.out, results(runs, countAll(forwardersOf), before, hasNoAutogroups))

@@ -6,8 +6,8 @@ import { connect, createServer, type TLSSocket } from 'node:tls'
 import SQLite from 'better-sqlite3'
 import Fastify from 'fastify'
 import { makeCertificate } from '../../../plugins/certificate/make-certificate.ts'
-import { addressOf } from './agent-address.ts'
-import type { CallersOrder, Took } from './callers.ts'
+import { agentAddress } from './agent-address.ts'
+import type { CallersOrder, LoadResult } from './callers.ts'
 import { cpuMsOf, residentMiB, serveOrders, startHelper } from './processes.ts'
 
 interface Serving {
@@ -37,7 +37,7 @@ export async function bareCosts({
     const callAll = async (): Promise<number> => {
       const before = cpuMsOf(pid)
       await callers.ask({ begin: load } satisfies CallersOrder)
-      await callers.ask<Took>({ end: 'done' } satisfies CallersOrder)
+      await callers.ask<LoadResult>({ end: 'done' } satisfies CallersOrder)
       return (cpuMsOf(pid) - before) / calls
     }
     await callAll()
@@ -61,7 +61,7 @@ let answered = (): void => {}
 async function connectAll(port: number, count: number) {
   const sockets = []
   for (let at = 0; at < count; at++) {
-    const raw = connectRaw({ host: '127.0.0.1', port, localAddress: addressOf(at) })
+    const raw = connectRaw({ host: '127.0.0.1', port, localAddress: agentAddress(at) })
     const socket = connect({ socket: raw, minVersion: 'TLSv1.3', rejectUnauthorized: false })
     await once(socket, 'secureConnect')
     sockets.push(socket)

@@ -16,7 +16,7 @@ export interface Load {
 }
 export type CallersOrder = { readonly begin: Load } | { readonly end: 'done' | 'now' }
 
-export interface Took {
+export interface LoadResult {
   readonly ms: number // of the clock, for all
   readonly waits: readonly number[] // ms of each call
   readonly refused: Readonly<Record<string, number>> // by status and code
@@ -69,7 +69,7 @@ function begin({ origin, token, method, path, body, from, calls, callers, restMs
       }
     })
   )
-  return async (when: 'done' | 'now'): Promise<Took> => {
+  return async (when: 'done' | 'now'): Promise<LoadResult> => {
     if (when === 'now') isStopped = true
     await done
     agent.destroy()
@@ -77,7 +77,7 @@ function begin({ origin, token, method, path, body, from, calls, callers, restMs
   }
 }
 
-let end: ((when: 'done' | 'now') => Promise<Took>) | null = null
+let end: ((when: 'done' | 'now') => Promise<LoadResult>) | null = null
 await serveOrders(async (order: CallersOrder) => {
   if ('begin' in order) {
     end = begin(order.begin)

@@ -1,29 +1,29 @@
 // Rows about calls of the operator API and scrapes of /metrics.
 import { quantile, type SeededServer } from '../seeded-server.ts'
 import type { Bench } from './bench.ts'
-import type { CallersOrder, Load, Took } from './callers.ts'
+import type { CallersOrder, Load, LoadResult } from './callers.ts'
 import { cpuMsOf, type Helper } from './processes.ts'
 
 const grows = 'users, clients, rules'
 
 type Calls = Pick<Load, 'path'> & Partial<Load>
 
-export async function took(callers: Helper, load: Load): Promise<Took> {
+export async function runLoad(callers: Helper, load: Load): Promise<LoadResult> {
   await callers.ask({ begin: load } satisfies CallersOrder)
-  return callers.ask<Took>({ end: 'done' } satisfies CallersOrder)
+  return callers.ask<LoadResult>({ end: 'done' } satisfies CallersOrder)
 }
 
 /** Makes the calls twice, and measures the second time. */
-async function measured(
+async function measureSecondRun(
   { server: { pid, origin }, callers, seeded }: Bench,
   calls: Calls
-): Promise<Took & { readonly cpuMs: number }> {
+): Promise<LoadResult & { readonly cpuMs: number }> {
   const base = { origin, token: seeded.admin, method: 'GET', body: null, from: 0, calls: 1_000, callers: 8 }
   const load = { ...base, ...calls }
   const count = load.calls ?? 0
-  await took(callers, load)
+  await runLoad(callers, load)
   const before = cpuMsOf(pid)
-  const second = await took(callers, { ...load, from: load.from + count })
+  const second = await runLoad(callers, { ...load, from: load.from + count })
   for (const [code, refusals] of Object.entries(second.refused)) console.error(`  ${refusals} calls: ${code}`)
   return { ...second, cpuMs: (cpuMsOf(pid) - before) / count }
 }
@@ -38,18 +38,18 @@ export async function reads(bench: Bench): Promise<void> {
     ['50 users', admin, '/v1/users?limit=50']
   ]
   for (const [name, token, path] of pages)
-    bench.note(name, 'ms of CPU', grows, (await measured(bench, { token, path })).cpuMs)
+    bench.note(name, 'ms of CPU', grows, (await measureSecondRun(bench, { token, path })).cpuMs)
 }
 
 export async function writes(bench: Bench): Promise<void> {
   const { note } = bench
   const body = '{"display_name":"n$i"}'
   const change = { path: '/v1/users/owner', method: 'PATCH', body, calls: 1_000, callers: 64 }
-  const renamed = await measured(bench, change)
+  const renamed = await measureSecondRun(bench, change)
   note('small changes, 64 callers: each', 'ms of CPU', grows, renamed.cpuMs)
   note('small changes, 64 callers: p99', 'ms', grows, quantile(renamed.waits, 0.99))
   note('small changes, 64 callers', 'a second', grows, 1_000_000 / renamed.ms)
-  const paced = await measured(bench, { ...change, from: 2_000, calls: 3_000, restMs: 36 })
+  const paced = await measureSecondRun(bench, { ...change, from: 2_000, calls: 3_000, restMs: 36 })
   note('small changes, 64 callers that rest 36 ms: p99', 'ms', grows, quantile(paced.waits, 0.99))
   note('small changes, 64 callers that rest 36 ms', 'a second', grows, 3_000_000 / paced.ms)
 }
@@ -73,8 +73,9 @@ export async function creates(bench: Bench): Promise<void> {
   for (const [at, { clientId }] of all) {
     const load = { origin: server.origin, token: seeded.admin, method: 'POST', path: '/v1/rules' }
     const body = bodyOf(clientId, '3$i')
-    ms += (await took(callers, { ...load, body, from: 1_000 + at * perAgent, calls: perAgent, callers: 16 }))
-      .ms
+    ms += (
+      await runLoad(callers, { ...load, body, from: 1_000 + at * perAgent, calls: perAgent, callers: 16 })
+    ).ms
   }
   const count = perAgent * all.length
   note('rule creates on 10 agents: each', 'ms of CPU', grows, (cpuMsOf(server.pid) - before) / count)
@@ -86,7 +87,7 @@ export async function creates(bench: Bench): Promise<void> {
     body: bodyOf(first?.clientId ?? '', '4$i'),
     from: 1_000
   }
-  const one = await measured(bench, { ...single, calls: 200, callers: 1 })
+  const one = await measureSecondRun(bench, { ...single, calls: 200, callers: 1 })
   note('one rule, until its agent has acknowledged it: p50', 'ms', grows, quantile(one.waits, 0.5))
   note('one rule, until its agent has acknowledged it: p99', 'ms', grows, quantile(one.waits, 0.99))
 }
@@ -111,5 +112,5 @@ export async function callsMeanwhile(
   const load = { origin, token: seeded.admin, method: 'GET', path: '/v1/users/me', body: null, from: 0 }
   await callers.ask({ begin: { ...load, calls: null, callers: 2, restMs: 20 } } satisfies CallersOrder)
   await work()
-  return (await callers.ask<Took>({ end: 'now' } satisfies CallersOrder)).waits
+  return (await callers.ask<LoadResult>({ end: 'now' } satisfies CallersOrder)).waits
 }

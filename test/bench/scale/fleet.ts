@@ -5,7 +5,7 @@ import { encodeRow, StatsReport, messages as statsMessages } from '../../../agen
 import { connectAgent, type ScriptedAgent, scriptedResponse } from '../../../kit/scripted-agent.ts'
 import { RulePush, RuleRemove, messages as ruleMessages } from '../../../plugins/rules/wire.ts'
 import { SwitchRemove, SwitchSet, messages as switchMessages } from '../../../plugins/under-attack/wire.ts'
-import { addressOf } from './agent-address.ts'
+import { agentAddress } from './agent-address.ts'
 import { serveOrders } from './processes.ts'
 import type { SeededAgent } from './seed.ts'
 
@@ -57,7 +57,7 @@ async function join({ port, fingerprint }: { readonly port: number; readonly fin
   let refused = 0
   async function one({ token, rules }: SeededAgent, at: number): Promise<ScriptedAgent> {
     const inventory = rules.map(({ id, revision }) => ({ kind: 'rule', id, revision }))
-    const script = { port, fingerprint, token, localAddress: addressOf(at), messages, responses }
+    const script = { port, fingerprint, token, localAddress: agentAddress(at), messages, responses }
     for (let failures = 0; ; failures++)
       try {
         return await connectAgent(t, { ...script, capabilities, generation, inventory })
