@@ -63,8 +63,8 @@ export const SpentToken = defineEntity({
 
 export const ManagedObjectRow = defineEntity({
   name: 'ManagedObject',
-  tableName: 'kernel_held',
-  indexes: [{ name: 'kernel_held_client_id_revision_index', properties: ['clientId', 'revision'] }],
+  tableName: 'kernel_managed_object',
+  indexes: [{ name: 'kernel_managed_object_client_id_revision_index', properties: ['clientId', 'revision'] }],
   properties: {
     clientId: p.string().length(26).primary(),
     kind: p.string().length(32).primary(),
@@ -77,6 +77,6 @@ export const ManagedObjectRow = defineEntity({
 /** Key-value rows, such as 'generation': 32 hex digits that are new with each store and each restore. */
 export const StoreValue = defineEntity({
   name: 'StoreValue',
-  tableName: 'kernel_fact',
+  tableName: 'kernel_store_value',
   properties: { name: p.string().length(32).primary(), value: p.string().length(255) }
 })

@@ -17,7 +17,7 @@ export async function recordVersion(store: Database, version: string): Promise<v
 /** Returns the newest version that has opened the store. Throws Fault if it is newer than ours, unless both can share it. */
 export async function requireNotNewer(em: EntityManager, version: string, isShared = false): Promise<string> {
   const [{ value: newest } = { value: '0.0.0' }] = await em.execute<{ value: string }[]>(
-    'select value from kernel_fact where name = ?',
+    'select value from kernel_store_value where name = ?',
     [name]
   )
   if (isAtLeast(version, newest) || (isShared && areNeighbours(version, newest))) return newest

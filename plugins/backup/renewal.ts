@@ -75,14 +75,18 @@ async function certificateOf(
       certificate: null,
       warnings: [`Agents pin the certificate ${pinned}, which is not in ${oldDir}.`]
     }
-  await em.execute(`update kernel_fact set value = ? where name = 'leaf'`, [pinned], 'run')
-  await em.execute(`delete from kernel_fact where name = 'next_leaf'`, [], 'run')
+  await em.execute(`update kernel_store_value set value = ? where name = 'leaf'`, [pinned], 'run')
+  await em.execute(`delete from kernel_store_value where name = 'next_leaf'`, [], 'run')
   return { certificate: readFileSync(file, 'utf8'), warnings: [] }
 }
 
-async function storeValue(name: string, em: EntityManager, table = 'kernel_fact'): Promise<string | null> {
+async function storeValue(
+  name: string,
+  em: EntityManager,
+  table = 'kernel_store_value'
+): Promise<string | null> {
   const rows = await em.execute<{ value: string }[]>(`select value from ${table} where name = ?`, [name])
   return rows[0]?.value ?? null
 }
 
-const oldValue = (name: string, em: EntityManager) => storeValue(name, em, 'old.kernel_fact')
+const oldValue = (name: string, em: EntityManager) => storeValue(name, em, 'old.kernel_store_value')

@@ -15,7 +15,9 @@ export interface UnawareClient {
 }
 
 export async function storeValue(name: Name, em: EntityManager): Promise<string | null> {
-  const rows = await em.execute<{ value: string }[]>('select value from kernel_fact where name = ?', [name])
+  const rows = await em.execute<{ value: string }[]>('select value from kernel_store_value where name = ?', [
+    name
+  ])
   return rows[0]?.value ?? null
 }
 
@@ -25,8 +27,9 @@ export const namedCertificates = async (em: EntityManager): Promise<NamedCertifi
 })
 
 export async function setStoreValue(name: Name, value: string | null, em: EntityManager): Promise<void> {
-  await em.execute('delete from kernel_fact where name = ?', [name])
-  if (value !== null) await em.execute('insert into kernel_fact (name, value) values (?, ?)', [name, value])
+  await em.execute('delete from kernel_store_value where name = ?', [name])
+  if (value !== null)
+    await em.execute('insert into kernel_store_value (name, value) values (?, ?)', [name, value])
 }
 
 /** Counts the enrolled clients: their agents have a token and pin the certificate. */

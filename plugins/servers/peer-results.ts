@@ -70,7 +70,7 @@ export function openPeerResults({ signals, local }: Options): PeerResults {
     const since = [...watched.values()].filter(({ revision }) => revision === null)
     for (const some of rowBatches(since, 3)) {
       const rows = await signals.query<ObjectKey & { readonly revision: number }>(
-        `select client_id as "clientId", kind, id, revision from kernel_held where ${isOneOf(some)}`,
+        `select client_id as "clientId", kind, id, revision from kernel_managed_object where ${isOneOf(some)}`,
         some.flatMap(valuesOf)
       )
       const revisions = new Map(rows.map(row => [keyOf(row), row.revision]))

@@ -19,7 +19,7 @@ const operating = join(import.meta.dirname, '..', '..', 'docs', 'OPERATING.md')
 const generationOf = async ({ at }: Pair): Promise<string> => {
   const client = new pg.Client(at('sluice').url)
   await client.connect()
-  const { rows } = await client.query(`select value from kernel_fact where name = 'generation'`)
+  const { rows } = await client.query(`select value from kernel_store_value where name = 'generation'`)
   await client.end()
   return rows[0].value
 }

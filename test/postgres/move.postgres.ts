@@ -34,7 +34,7 @@ const move = (from: Place, to: Place, more: Partial<Move> = {}) =>
 
 /** Rows with values that the databases store in different ways. */
 const odd = [
-  `insert into kernel_fact values ('generation', '0123'), ('leaf', 'é ''"\\ ' || char(127, 10, 128225)), ('empty', '')`,
+  `insert into kernel_store_value values ('generation', '0123'), ('leaf', 'é ''"\\ ' || char(127, 10, 128225)), ('empty', '')`,
   `insert into kernel_user values ('ann', 'Ann', 'user', 0, 1), ('bob', 'Bob', 'superadmin', 1, ${Number.MAX_SAFE_INTEGER})`,
   `insert into kernel_client (id, name, capabilities, revision, enrolled_at)
     values ('Z', 'upper', '{"b": 1,  "a": "\\u0000"}', 7, 1), ('a', 'lower', null, 8, 1), ('é', 'last', '[]', 9, 1)`,
@@ -145,7 +145,7 @@ t.test('a value that the other database cannot represent is named and nothing is
 })
 
 t.test('a store of a newer sluice is refused', async t => {
-  const { file } = await fullStore(t, [`insert into kernel_fact values ('newest_version', '99.0.0')`])
+  const { file } = await fullStore(t, [`insert into kernel_store_value values ('newest_version', '99.0.0')`])
 
   await t.rejects(move(file, await emptyDatabase(t)), { message: /sluice 99\.0\.0 has opened the store/ })
 })

@@ -88,7 +88,7 @@ export async function edgeAt(place: Place, server: Server, agent: Agent): Promis
 
 /** Sets the next certificate of the servers, which ask agents about it after their next start. */
 export const stageCertificate = ({ query }: Place) =>
-  query(`insert into kernel_fact (name, value) values ('next_leaf', repeat('ab', 32))`)
+  query(`insert into kernel_store_value (name, value) values ('next_leaf', repeat('ab', 32))`)
 
 /** Makes an agent that was asked for its next certificate, and answers when it sends. */
 export async function askedAt(place: Place, server: Server, agent: Agent): Promise<Omit<Edge, 'ruleId'>> {

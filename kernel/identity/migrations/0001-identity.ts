@@ -42,7 +42,7 @@ export class Kernel0001 extends Migration {
       "hash" varchar(64) not null primary key,
       "client_id" varchar(26) not null,
       "spent_at" bigint not null)`)
-    this.addSql(`create table "kernel_held" (
+    this.addSql(`create table "kernel_managed_object" (
       "client_id" varchar(26) not null,
       "kind" varchar(32) not null,
       "id" varchar(64) not null,
@@ -50,9 +50,9 @@ export class Kernel0001 extends Migration {
       "removal" varchar(5) null,
       primary key ("client_id", "kind", "id"))`)
     this.addSql(
-      'create index "kernel_held_client_id_revision_index" on "kernel_held" ("client_id", "revision")'
+      'create index "kernel_managed_object_client_id_revision_index" on "kernel_managed_object" ("client_id", "revision")'
     )
-    this.addSql(`create table "kernel_fact" (
+    this.addSql(`create table "kernel_store_value" (
       "name" varchar(32) not null primary key,
       "value" varchar(255) not null)`)
   }

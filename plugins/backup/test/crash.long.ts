@@ -21,7 +21,7 @@ async function makeStore(t: Test, dir: string, name: string): Promise<string> {
   const store = await openStore(join(dir, 'sluice.db'), stores)
   await store.change(em =>
     em.execute(
-      `insert into kernel_fact values ('generation', '${name}'), ('leaf', '${fingerprint}');`,
+      `insert into kernel_store_value values ('generation', '${name}'), ('leaf', '${fingerprint}');`,
       [],
       'run'
     )

@@ -63,7 +63,7 @@ async function restoreFixture(t: Test) {
   const { fingerprint } = await openCertificate(old)
   await executeSql(
     old,
-    `insert into kernel_fact values ('generation', 'one'), ('leaf', '${fingerprint}')`,
+    `insert into kernel_store_value values ('generation', 'one'), ('leaf', '${fingerprint}')`,
     ...[client('gone', 'a'), client('revoked', 'b'), client('again', 'c'), client('same', 'd')],
     ...[user('ann', 'superadmin'), user('bob', 'superadmin'), user('eve', 'user'), user('off', 'user')],
     ...[credential('kept', 'ann'), credential('ended', 'ann'), credential('rotated', 'ann')],
@@ -145,7 +145,7 @@ t.test(
     t.same(await query(target, 'select count(*) from auth_session'), ['0'])
     t.same(await query(target, 'select count(*) from enrollment'), ['0'])
     t.same(await query(target, 'select distinct revision from kernel_client'), ['7'])
-    const [generation] = await query(target, "select value from kernel_fact where name = 'generation'")
+    const [generation] = await query(target, "select value from kernel_store_value where name = 'generation'")
     t.match(generation, /^[0-9a-f]{32}$/)
     t.equal((await openCertificate(target)).fingerprint, fingerprint)
     t.equal(statSync(join(target, 'control.pem')).mode & 0o777, 0o600)
@@ -158,7 +158,7 @@ t.test('a store that is not a later state of the backup revokes nothing', async 
   const { dir, target, restoreBackup } = await restoreFixture(t)
   const unrelated = join(dir, 'unrelated')
   mkdirSync(unrelated)
-  await executeSql(unrelated, "insert into kernel_fact values ('generation', 'another')")
+  await executeSql(unrelated, "insert into kernel_store_value values ('generation', 'another')")
 
   const { revoked_since: revoked, warnings } = await restoreBackup(unrelated)
 
@@ -203,12 +203,12 @@ t.test('a certificate that was rotated after the backup is kept, because agents 
   mkdirSync(later)
   const { fingerprint } = await openCertificate(later)
   writeFileSync(join(old, 'control.pem'), readFileSync(join(later, 'control.pem')), { mode: 0o600 })
-  await executeSql(old, `update kernel_fact set value = '${fingerprint}' where name = 'leaf'`)
+  await executeSql(old, `update kernel_store_value set value = '${fingerprint}' where name = 'leaf'`)
 
   await restoreBackup(old)
 
   t.equal((await openCertificate(target)).fingerprint, fingerprint)
-  t.same(await query(target, "select value from kernel_fact where name = 'leaf'"), [fingerprint])
+  t.same(await query(target, "select value from kernel_store_value where name = 'leaf'"), [fingerprint])
 })
 
 t.test('a data directory in use, a backup of a newer sluice and a damaged backup are refused', async t => {
@@ -255,7 +255,7 @@ t.test('a crafted backup is refused, and the data directory stays as it was', as
   const table: readonly [RegExp, string][] = [
     [
       /trigger evil is not of sluice/,
-      "create trigger evil after insert on kernel_fact begin update kernel_user set role = 'superadmin'; end"
+      "create trigger evil after insert on kernel_store_value begin update kernel_user set role = 'superadmin'; end"
     ],
     [/view evil is not of sluice/, 'create view evil as select * from kernel_user'],
     [/table evil is not of sluice/, 'create virtual table evil using fts5(x)'],
@@ -312,7 +312,7 @@ t.test('what is not a file cannot be restored: a directory, a pipe, a missing on
 
 t.test('a stale certificate beside the later store is not taken over', async t => {
   const { old, target, restoreBackup, fingerprint } = await restoreFixture(t)
-  await executeSql(old, `update kernel_fact set value = '${'0'.repeat(64)}' where name = 'leaf'`)
+  await executeSql(old, `update kernel_store_value set value = '${'0'.repeat(64)}' where name = 'leaf'`)
 
   const { warnings } = await restoreBackup(old)
 

@@ -53,10 +53,10 @@ export function openChangedRows({ store }: Pick<Kernel, 'store'>): ChangedRows {
 async function changedOf(asked: readonly Asked[], em: EntityManager): Promise<ManagedObject[]> {
   const rows = await em.execute<(Omit<ManagedObject, 'revision'> & { readonly revision: number | string })[]>(
     `with asked (client_id, revision) as (values ${asked.map(() => '(?, cast(? as bigint))')})
-     select held.client_id as "clientId", held.kind, held.id, held.revision, held.removal
-     from asked cross join kernel_held held
-     where held.client_id = asked.client_id and held.revision > asked.revision
-     order by held.client_id, held.revision`,
+     select object.client_id as "clientId", object.kind, object.id, object.revision, object.removal
+     from asked cross join kernel_managed_object object
+     where object.client_id = asked.client_id and object.revision > asked.revision
+     order by object.client_id, object.revision`,
     asked.flatMap(({ clientId, after }) => [clientId, after])
   )
   return rows.map(row => ({ ...row, revision: Number(row.revision) }))

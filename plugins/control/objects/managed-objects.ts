@@ -100,9 +100,10 @@ export async function writeRows(
     objects.map(key => [key, revisions.get(key.clientId) ?? throwNotEnrolled(key.clientId)])
   )
   await em.execute(
-    `insert into kernel_held (client_id, kind, id, revision, removal) values ${objects.map(() => '(?, ?, ?, ?, ?)')}
+    `insert into kernel_managed_object as present (client_id, kind, id, revision, removal)
+     values ${objects.map(() => '(?, ?, ?, ?, ?)')}
      on conflict (client_id, kind, id) do update set revision = excluded.revision, removal =
-     case when kernel_held.removal = 'cut' and excluded.removal = 'drain' then 'cut' else excluded.removal end`,
+     case when present.removal = 'cut' and excluded.removal = 'drain' then 'cut' else excluded.removal end`,
     [...found].flatMap(([{ clientId, kind, id }, revision]) => [clientId, kind, id, revision, removal]),
     'run'
   )

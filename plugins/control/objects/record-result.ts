@@ -179,7 +179,7 @@ async function write(group: readonly Entry[], em: EntityManager): Promise<Outcom
 
 async function revisionsOf(group: readonly Entry[], em: EntityManager): Promise<Map<string, number>> {
   const rows = await em.execute<{ clientId: string; kind: string; id: string; revision: number }[]>(
-    `select client_id as "clientId", kind, id, revision from kernel_held
+    `select client_id as "clientId", kind, id, revision from kernel_managed_object
      where (client_id, kind, id) in (values ${group.map(() => '(?, ?, ?)')})`,
     group.flatMap(({ row: { clientId, kind, id } }) => [clientId, kind, id])
   )

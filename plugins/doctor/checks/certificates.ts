@@ -44,8 +44,8 @@ export const certificate = defineCheck({
     const fault = faultOf(current.requireKey)
     if (fault) return [{ id: 'certificate.store_key', message: fault.message }]
     const values = await query<{ name: string; value: string }>(
-      'kernel_fact',
-      "select name, value from kernel_fact where name in ('leaf', 'next_leaf')"
+      'kernel_store_value',
+      "select name, value from kernel_store_value where name in ('leaf', 'next_leaf')"
     )
     const stored = (wanted: string): string | undefined => values.find(({ name }) => name === wanted)?.value
     const pinned = stored('leaf')

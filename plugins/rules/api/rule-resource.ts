@@ -88,8 +88,9 @@ async function loadRevisions(
   for (let at = 0; at < ids.length; at += idsPerQuery) {
     const some = ids.slice(at, at + idsPerQuery)
     const rows = await em.execute<{ id: string; revision: number }[]>(
-      `select held.id, held.revision from rules
-       join kernel_held held on held.client_id = rules.client_id and held.kind = ? and held.id = rules.id
+      `select object.id, object.revision from rules
+       join kernel_managed_object object
+         on object.client_id = rules.client_id and object.kind = ? and object.id = rules.id
        where rules.id in (${some.map(() => '?').join(', ')})`,
       [ruleKind, ...some]
     )

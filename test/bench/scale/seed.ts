@@ -59,7 +59,7 @@ export function seed(db: Database, { users, clients, rules, watchers }: Size): S
     if (isWatched) watched.push({ token, path: `/v1/rules/${rule.id}/stats/stream` })
   }
   const generation = db.prepare<[], { value: string }>(
-    `select value from kernel_fact where name = 'generation'`
+    `select value from kernel_store_value where name = 'generation'`
   )
   return { admin, owner, agents, watched, generation: generation.get()?.value ?? '' }
 }
@@ -78,7 +78,9 @@ function insertsInto(db: Database) {
     db.prepare(`insert into rules (id, client_id, owner, placed_by, protocol, listen_from, listen_to, targets,
     prefer_ipv6, fields, state, created_at, updated_at, state_changed_at)
     values (?, ?, ?, '_operator', 'tcp', ?, ?, ?, 0, '[]', 'active', 0, 0, 0)`)
-  const held = db.prepare('insert into kernel_held (client_id, kind, id, revision) values (?, ?, ?, ?)')
+  const objects = db.prepare(
+    'insert into kernel_managed_object (client_id, kind, id, revision) values (?, ?, ?, ?)'
+  )
   const total =
     db.prepare(`insert into stats_total (rule_id, kind, key, client_id, owner, bytes_in, bytes_out,
     connections, dns_failures, failovers, rejected, updated_at) values (?, ?, ?, ?, ?, 123456789, 987654321, 42, 1, 2, 3, 0)`)
@@ -93,7 +95,7 @@ function insertsInto(db: Database) {
     },
     rule(clientId: string, { id, revision, port }: SeededAgent['rules'][number], owner: string): void {
       rule.run(id, clientId, owner, port, port, targets)
-      held.run(clientId, 'rule', id, revision)
+      objects.run(clientId, 'rule', id, revision)
       total.run(id, 'rule', '', clientId, owner)
       total.run(id, 'port', String(port), clientId, owner)
     }
