@@ -5,9 +5,9 @@ import { defineCheck, type Finding } from '../exports.ts'
 import { ageOf, listOf } from '../words.ts'
 
 const hourMs = 3_600_000
-const awayMs = 7 * 24 * hourMs
+const offlineMs = 7 * 24 * hourMs
 
-type Id = 'clients.older' | 'clients.newer' | 'clients.unseen' | 'clients.away'
+type Id = 'clients.older' | 'clients.newer' | 'clients.unseen' | 'clients.offline'
 
 interface Row {
   readonly name: string
@@ -36,7 +36,7 @@ export const clients = defineCheck<Id>({
       remedy:
         'start its agent (sluice agent run), or run sluice agent doctor there; else sluice client delete'
     },
-    'clients.away': {
+    'clients.offline': {
       status: 'warn',
       when: 'a client was not connected for a week',
       remedy: 'run sluice agent doctor on its host; or sluice client delete, if it is gone'
@@ -60,10 +60,10 @@ export const clients = defineCheck<Id>({
     named('clients.newer', rows.filter(isNewer), withVersion, 'newer than this server')
     const unseen = rows.filter(({ seen, enrolled }) => seen === null && enrolled < now - hourMs)
     named('clients.unseen', unseen, ({ name }) => name, 'never connected')
-    const away = rows.filter(({ seen }) => seen !== null && seen < now - awayMs)
+    const offline = rows.filter(({ seen }) => seen !== null && seen < now - offlineMs)
     named(
-      'clients.away',
-      away,
+      'clients.offline',
+      offline,
       ({ name, seen }) => `${name} for ${ageOf(now - (seen ?? 0))}`,
       'not connected'
     )

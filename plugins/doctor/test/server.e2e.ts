@@ -74,7 +74,7 @@ t.test('what a store and its directory say is found', async t => {
     'clients.older': /old 1\.9\.0/,
     'clients.newer': /new 99\.0\.0/,
     'clients.unseen': /never/,
-    'clients.away': /gone for 8 days/,
+    'clients.offline': /gone for 8 days/,
     'enrollments.expired': /unused/,
     'rules.failed': /r1 \(port_in_use\)/,
     'rules.waiting': /r2 pending for 24 hours/,
