@@ -376,7 +376,8 @@ export class Rules implements AgentRules {
   #log({ spec: { id: rule }, plan, engineId }: RunningRule): void {
     const { log } = this.#options
     if (engineId !== null) log.info('rule.opened', `listens on ${plan.protocol} ${portsOf(plan)}`, { rule })
-    else log.info('rule.held', `does not listen on ${plan.protocol} ${portsOf(plan)} for now`, { rule })
+    else
+      log.info('rule.not_listening', `does not listen on ${plan.protocol} ${portsOf(plan)} for now`, { rule })
   }
 
   #inTurn<T>(ruleId: string, work: () => Promise<T>): Promise<T> {

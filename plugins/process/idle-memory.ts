@@ -33,9 +33,9 @@ export function giveBackWhenIdle({ log, defer }: Options): void {
     giveBack()
     const after = usage()
     judge.given(after)
-    log.debug('memory.given_back', 'idle: unused memory was given back', {
-      held_bytes: before.heldBytes,
-      left_bytes: after.heldBytes,
+    log.debug('memory.released', 'idle: released unused memory', {
+      before_bytes: before.heldBytes,
+      after_bytes: after.heldBytes,
       took_ms: Math.round(after.atMs - before.atMs)
     })
   }, checkMs).unref()
@@ -73,7 +73,7 @@ function usage(): Usage {
   }
 }
 
-/** Without the addon only JavaScript's memory is given back. */
+/** Without the addon, only JavaScript's memory is released. */
 export function openGiveBack(): () => void {
   setFlagsFromString('--expose-gc')
   const gc = runInNewContext('gc') as NodeJS.GCFunction // which that flag has defined

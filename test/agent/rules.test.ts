@@ -528,7 +528,7 @@ t.test('a port that a field closed opens again once no other process has it', as
   await rules.open(spec({ fields: { idle: codec.encode(IdleTime, { idle_secs: 1 }) } }))
 
   close()
-  await log.until('rule.held')
+  await log.until('rule.not_listening')
   t.same([...rules.closed()], [['rule-1', 'asleep']])
   engine.refuseNextOpen('EADDRINUSE')
   reopen()

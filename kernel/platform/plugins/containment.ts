@@ -15,7 +15,7 @@ interface Hook {
 
 export function logFailure(log: Log, { plugin, hook }: Hook, error: unknown): void {
   if (error instanceof Refused && error.code === 'wire.closed')
-    log.debug('plugin.unheard', error.message, { plugin, hook })
+    log.debug('plugin.stream_closed', error.message, { plugin, hook })
   else
     log.error('plugin.failed', String(error), {
       plugin,

@@ -127,7 +127,7 @@ const faults: readonly Fault[] = [
     async seed(edge) {
       const expires_at = new Date(Date.now() + 800).toISOString()
       const { port, id } = await good(edge, { expires_at })
-      await edge.paris.agent.until('rule.held', ({ rule }) => rule === id)
+      await edge.paris.agent.until('rule.not_listening', ({ rule }) => rule === id)
       return { port }
     }
   },
