@@ -258,7 +258,7 @@ export interface ObjectChange {
   readonly attempts?: Attempts
 }
 
-export type Attempts = 'retry' | 'once' | 'held'
+export type Attempts = 'retry' | 'once' | 'deferred'
 
 /** The services of the agent. A plugin gets the same object at every call and can use it as a key. C: its configuration. */
 export interface AgentCall<C = unknown> {
@@ -315,15 +315,15 @@ export interface AgentObjects {
   /**
    * Saves and applies an object. An older revision than the current one changes nothing; the result has the current one.
    * 'retry': an object that cannot be applied now is saved, retried with backoff (1 s doubling to 60 s), and its status
-   * reported. 'once': it is refused, and the previous object stays. 'held': like 'retry', but an object that is not in
-   * force and shares its group is only saved until `applyHeld`; the result has revision 0.
+   * reported. 'once': it is refused, and the previous object stays. 'deferred': like 'retry', but an object that is not in
+   * force and shares its group is only saved until `applyDeferred`; the result has revision 0.
    */
   put(object: AgentObject, attempts: Attempts): Promise<AgentApplyResult>
-  /** Applies the held objects of a kind together and reports their status. */
-  applyHeld(kind: string): Promise<void>
+  /** Applies the deferred objects of a kind together and reports their status. */
+  applyDeferred(kind: string): Promise<void>
   /** Takes an object out of force and deletes it. Reports the removal when the drain has ended. */
   drop(object: Omit<AgentObject, 'value' | 'bytes'>, removal: 'drain' | 'cut'): Promise<AgentApplyResult>
-  /** Returns the failed and held objects with their reasons. */
+  /** Returns the failed and deferred objects with their reasons. */
   notInForce(): readonly ObjectFailure[]
 }
 

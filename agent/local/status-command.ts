@@ -17,7 +17,7 @@ export interface AgentStatus {
   readonly engine: string
   readonly rules: Readonly<Record<'open' | 'closed' | 'failed', number>>
   readonly connections: number // open connections and flows
-  /** The first 100 closed rules, and failed and held objects. */
+  /** The first 100 closed rules, and failed and deferred objects. */
   readonly not_in_force: readonly ObjectFailure[]
   readonly plugins: readonly LoadedPlugin[]
 }

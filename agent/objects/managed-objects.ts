@@ -73,9 +73,9 @@ export class ManagedObjects implements AgentObjects {
     return answer.promise
   }
 
-  applyHeld(kind: string): Promise<void> {
+  applyDeferred(kind: string): Promise<void> {
     return this.#serially(async () => {
-      await Promise.all(this.#states.held(kind).map(held => this.#applyAgain(held)))
+      await Promise.all(this.#states.deferred(kind).map(object => this.#applyAgain(object)))
     })
   }
 
@@ -100,7 +100,7 @@ export class ManagedObjects implements AgentObjects {
       try {
         return await change()
       } finally {
-        const tried = this.#states.all().filter(({ state }) => state.name !== 'held')
+        const tried = this.#states.all().filter(({ state }) => state.name !== 'deferred')
         const again = tried.filter(({ object }) => isLeaving(object) || !this.#kinds.isLimit(object))
         const objects = again.map(({ object }) => object)
         await this.#inOrder(objects, object => this.#reapply(object))
@@ -147,7 +147,7 @@ export class ManagedObjects implements AgentObjects {
     return { rows: rows.slice(0, maxInventoryRows), more: rows.length > maxInventoryRows }
   }
 
-  /** Returns the failed and held objects with their reasons. */
+  /** Returns the failed and deferred objects with their reasons. */
   notInForce() {
     return this.#states.all().flatMap(({ object: { kind, id }, state }) => {
       const failure = reasonOf(state)
@@ -239,8 +239,8 @@ export class ManagedObjects implements AgentObjects {
     const present = this.#states.get(object)
     const isApplied = present?.state.name === 'applied'
     const order = this.#kinds.orderOf(object, value)
-    if (attempts === 'held' && order?.isShared && !isApplied) {
-      this.#set({ object, order, state: { name: 'held' } })
+    if (attempts === 'deferred' && order?.isShared && !isApplied) {
+      this.#set({ object, order, state: { name: 'deferred' } })
       return { status: 'applied', revision: 0 }
     }
     const failure = isInForce ? null : await this.#kinds.apply(object, value)

@@ -6,7 +6,7 @@ import type { SavedObject } from './object-store.ts'
 
 export type ObjectState =
   | { readonly name: 'applied' }
-  | { readonly name: 'held' } // not applied yet: waits for its group
+  | { readonly name: 'deferred' } // not applied yet: waits for its group
   | { readonly name: 'failed'; readonly failure: Failure; readonly retries: number }
 
 export interface PresentObject {
@@ -38,10 +38,10 @@ export class ObjectStates {
     return this.all().flatMap(({ object, state }) => (state.name === 'applied' ? [object] : []))
   }
 
-  /** Returns the held objects of a kind in apply order. */
-  held(kind: string): PresentObject[] {
+  /** Returns the deferred objects of a kind in apply order. */
+  deferred(kind: string): PresentObject[] {
     return this.all()
-      .filter(({ object, state }) => state.name === 'held' && object.kind === kind)
+      .filter(({ object, state }) => state.name === 'deferred' && object.kind === kind)
       .sort(byRank)
   }
 
@@ -60,12 +60,12 @@ export class ObjectStates {
   }
 }
 
-const held: Failure = { code: 'held', message: 'waits for the other objects of its group' }
+const deferred: Failure = { code: 'deferred', message: 'waits for the other objects of its group' }
 
 /** Returns why an object is not in force, or null. */
 export function reasonOf(state: ObjectState): Failure | null {
   if (state.name === 'applied') return null
-  return state.name === 'held' ? held : state.failure
+  return state.name === 'deferred' ? deferred : state.failure
 }
 
 export const stateAfter = (failure: Failure | null, retries = 0): ObjectState =>

@@ -81,7 +81,7 @@ export interface AgentTime {
 export interface ApplyOrder {
   readonly group: string
   readonly rank: number
-  readonly isShared?: boolean // shares its group with others, and can be held until they arrive
+  readonly isShared?: boolean // shares its group with others, and can be deferred until they arrive
 }
 
 /** The rules in the engine. `ruleId` is the server's id of a rule, `engineId` that of one of its runs in the engine. */

@@ -11,7 +11,7 @@ export interface ManagedObject {
   readonly revision: number
   /** null: keep the object in force. Otherwise remove it, and drain or cut its connections. */
   readonly removal: 'drain' | 'cut' | null
-  readonly isHeld?: boolean // set for rows that a reconnect sends before `ObjectKind.complete`
+  readonly isDeferred?: boolean // set for rows that a reconnect sends before `ObjectKind.complete`
 }
 
 export type ObjectKey = Pick<ManagedObject, 'clientId' | 'kind' | 'id'>

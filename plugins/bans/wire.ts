@@ -53,8 +53,8 @@ const Ban = Type.Object({
 })
 export type Ban = Static<typeof Ban>
 
-const BanTaken = defineMessage({
-  name: 'sluice.bans.BanTaken',
+const BanApplied = defineMessage({
+  name: 'sluice.bans.BanApplied',
   proto,
   body: Type.Object({ id: Id, revision: Revision })
 })
@@ -63,14 +63,14 @@ export const BanSet = defineRequest({
   name: 'sluice.bans.BanSet',
   proto,
   body: Type.Object({ revision: Revision, ban: Ban }),
-  response: BanTaken
+  response: BanApplied
 })
 
 export const BanRemove = defineRequest({
   name: 'sluice.bans.BanRemove',
   proto,
   body: Type.Object({ id: Id, revision: Revision }),
-  response: BanTaken
+  response: BanApplied
 })
 
 const Stored = defineMessage({ name: 'sluice.bans.Stored', proto, body: Type.Object({}) })
@@ -84,4 +84,4 @@ export const Report = defineRequest({
   response: Stored
 })
 
-export const messages = [Policy, BanSet, BanRemove, BanTaken, Report, Stored]
+export const messages = [Policy, BanSet, BanRemove, BanApplied, Report, Stored]

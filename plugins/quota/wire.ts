@@ -14,8 +14,8 @@ export const capability: Capability = { id: 'traffic.quota', since: '1.4.0' }
 const UserId = Type.String({ maxLength: 32 })
 const Secs = Type.Integer({ minimum: 0, maximum: 8.64e12 }) // the range of a Date
 
-const QuotaTaken = defineMessage({
-  name: 'sluice.quota.QuotaTaken',
+const QuotaApplied = defineMessage({
+  name: 'sluice.quota.QuotaApplied',
   proto,
   body: Type.Object({ user_id: UserId, revision: Revision })
 })
@@ -37,7 +37,7 @@ export const TrafficQuotaUpdate = defineRequest({
     seq: Count,
     hold_secs: Count
   }),
-  response: QuotaTaken
+  response: QuotaApplied
 })
 export type TrafficQuotaUpdate = Static<typeof TrafficQuotaUpdate.body>
 
@@ -62,4 +62,4 @@ export const SavedQuota = defineMessage({
 })
 export type SavedQuota = Static<typeof SavedQuota.body>
 
-export const messages = [TrafficQuotaUpdate, QuotaTaken, QuotaRequired, SavedQuota]
+export const messages = [TrafficQuotaUpdate, QuotaApplied, QuotaRequired, SavedQuota]

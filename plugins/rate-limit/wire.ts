@@ -24,8 +24,8 @@ export type Limits = Static<typeof limits>
 
 export const Limits = defineMessage({ name: 'sluice.rate_limit.Limits', proto, body: limits })
 
-const EnvelopeTaken = defineMessage({
-  name: 'sluice.rate_limit.EnvelopeTaken',
+const EnvelopeApplied = defineMessage({
+  name: 'sluice.rate_limit.EnvelopeApplied',
   proto,
   body: Type.Object({ owner_id: OwnerId, revision: Revision })
 })
@@ -34,14 +34,14 @@ export const EnvelopeSet = defineRequest({
   name: 'sluice.rate_limit.EnvelopeSet',
   proto,
   body: Type.Object({ owner_id: OwnerId, revision: Revision, limits }),
-  response: EnvelopeTaken
+  response: EnvelopeApplied
 })
 
 export const EnvelopeRemove = defineRequest({
   name: 'sluice.rate_limit.EnvelopeRemove',
   proto,
   body: Type.Object({ owner_id: OwnerId, revision: Revision }),
-  response: EnvelopeTaken
+  response: EnvelopeApplied
 })
 
 export const EnvelopeRequired = defineMessage({
@@ -68,4 +68,4 @@ export const Throttled = defineMessage({
 })
 export type Wait = Static<typeof Throttled.body>['waits'][number]
 
-export const messages = [Limits, EnvelopeSet, EnvelopeRemove, EnvelopeTaken, EnvelopeRequired, Throttled]
+export const messages = [Limits, EnvelopeSet, EnvelopeRemove, EnvelopeApplied, EnvelopeRequired, Throttled]

@@ -27,7 +27,7 @@ export default {
   messages,
   handlers: [
     respond(RulesOpen, async ({ objects }: AgentCall) => {
-      await objects.applyHeld(ruleKind)
+      await objects.applyDeferred(ruleKind)
       return {}
     })
   ],
@@ -35,10 +35,10 @@ export default {
     defineObjectKind({
       kind: ruleKind,
       push: RulePush,
-      readPush: ({ rule_id: id, revision, retry, held }) => ({
+      readPush: ({ rule_id: id, revision, retry, deferred }) => ({
         id,
         revision,
-        attempts: held ? 'held' : retry ? 'retry' : 'once'
+        attempts: deferred ? 'deferred' : retry ? 'retry' : 'once'
       }),
       remove: RuleRemove,
       readRemove: ({ rule_id: id, revision, removal }) => ({ id, revision, removal }),
@@ -78,7 +78,7 @@ function reportClosed(stream: ControlStream, { rules, clock }: AgentCall): void 
 }
 
 /** Returns the rule without properties of the push itself. */
-const ruleContent = ({ revision, retry, held, ...rule }: RulePush) => rule
+const ruleContent = ({ revision, retry, deferred, ...rule }: RulePush) => rule
 
 function toSpec(push: RulePush): RuleSpec {
   const { rule_id: id, owner, protocol, listen_from, listen_to, targets, prefer_ipv6, fields } = push

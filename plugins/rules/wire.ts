@@ -35,8 +35,8 @@ export const Settings = defineMessage({
   body: Type.Object({ drain_timeout_secs: Count, tcp_idle_timeout_secs: Count })
 })
 
-const RuleTaken = defineMessage({
-  name: 'sluice.rules.RuleTaken',
+const RuleApplied = defineMessage({
+  name: 'sluice.rules.RuleApplied',
   proto,
   body: Type.Object({ rule_id: RuleId, revision: Revision })
 })
@@ -55,11 +55,11 @@ export const RulePush = defineRequest({
     prefer_ipv6: Type.Boolean(),
     fields: Entries(Bytes, 64),
     retry: Type.Boolean(),
-    held: Type.Optional(Type.Boolean()),
+    deferred: Type.Optional(Type.Boolean()),
     existing: Type.Optional(Existing),
     paused: Type.Optional(Type.Boolean())
   }),
-  response: RuleTaken
+  response: RuleApplied
 })
 export type RulePush = Static<typeof RulePush.body>
 
@@ -67,7 +67,7 @@ export const RuleRemove = defineRequest({
   name: 'sluice.rules.RuleRemove',
   proto,
   body: Type.Object({ rule_id: RuleId, revision: Revision, removal: Removal }),
-  response: RuleTaken
+  response: RuleApplied
 })
 
 export const RulesOpen = defineRequest({
@@ -98,7 +98,7 @@ export const messages = [
   Settings,
   RulePush,
   RuleRemove,
-  RuleTaken,
+  RuleApplied,
   RulesOpen,
   RulesOpen.response,
   RulesClosed

@@ -22,8 +22,8 @@ export const defaults = { for_secs: 3_600, connections: 20, new_connections: 20,
 const count = Type.Integer({ minimum: 1, maximum: maxCount })
 const Id = Type.String({ maxLength: 26 })
 
-const SwitchTaken = defineMessage({
-  name: 'sluice.under_attack.SwitchTaken',
+const SwitchApplied = defineMessage({
+  name: 'sluice.under_attack.SwitchApplied',
   proto,
   body: Type.Object({ id: Id, revision: Revision })
 })
@@ -39,7 +39,7 @@ export const SwitchSet = defineRequest({
     new_connections: count,
     within_secs: Type.Integer({ minimum: 1, maximum: maxWithinSecs })
   }),
-  response: SwitchTaken
+  response: SwitchApplied
 })
 export type Switch = Static<typeof SwitchSet.body>
 
@@ -47,7 +47,7 @@ export const SwitchRemove = defineRequest({
   name: 'sluice.under_attack.SwitchRemove',
   proto,
   body: Type.Object({ id: Id, revision: Revision }),
-  response: SwitchTaken
+  response: SwitchApplied
 })
 
-export const messages = [SwitchSet, SwitchRemove, SwitchTaken]
+export const messages = [SwitchSet, SwitchRemove, SwitchApplied]

@@ -83,7 +83,7 @@ export class PushWindow {
     for (const proceed of this.#waiting) proceed()
     this.#waiting.clear()
     if (result === 'timeout' && isNewest)
-      void this.send([{ ...row, isHeld: false }]).catch(error => logSendFailed(this.#options, error))
+      void this.send([{ ...row, isDeferred: false }]).catch(error => logSendFailed(this.#options, error))
     if (typeof result === 'object') await this.#options.record(row, result)
   }
 

@@ -52,7 +52,7 @@ export async function reconcile(options: Options): Promise<void> {
     const due = wanted.filter(row => row.kind === name && isCurrent(row))
     const [inForce, missing] = partition(due, isInForce)
     await Promise.all(inForce.map(row => record(row, applied)))
-    await (await window.send(missing.map(row => ({ ...row, isHeld: complete !== undefined })))).answered
+    await (await window.send(missing.map(row => ({ ...row, isDeferred: complete !== undefined })))).answered
     if (complete && missing.length > 0) await options.peer.request(complete, {}).catch(ignoreUnknown)
   }
 }

@@ -62,7 +62,7 @@ function failUnencodable(
   )
 }
 
-const toPush = (rule: Rule, { revision, isHeld = false }: ManagedObject, fields: Encoded): RulePush => ({
+const toPush = (rule: Rule, { revision, isDeferred = false }: ManagedObject, fields: Encoded): RulePush => ({
   rule_id: rule.id,
   revision,
   owner: rule.owner,
@@ -75,7 +75,7 @@ const toPush = (rule: Rule, { revision, isHeld = false }: ManagedObject, fields:
   retry: isRetried(rule),
   ...(rule.paused && { paused: true }),
   ...(rule.existing != null && rule.existing !== 'keep' && { existing: rule.existing }),
-  ...(isHeld && isRetried(rule) && { held: true })
+  ...(isDeferred && isRetried(rule) && { deferred: true })
 })
 
 /** If false, the agent refuses a change as a whole, and keeps the rule that it has. */

@@ -137,7 +137,7 @@ t.test('at a reconnect the agent opens no rule before it has received the last o
   const first = await app.connect(clientId)
   for (const listen_port of [1, 2, 3]) t.equal((await app.push({ listen_port })).status, 201)
   t.notOk(
-    first.received.some(({ body }) => body['held']),
+    first.received.some(({ body }) => body['deferred']),
     'a new rule opens at once'
   )
   await first.close()
@@ -148,9 +148,9 @@ t.test('at a reconnect the agent opens no rule before it has received the last o
   const received = empty.received.filter(({ name }) => name === RulePush.name || name === RulesOpen.name)
 
   t.match(received, [
-    { body: { held: true } },
-    { body: { held: true } },
-    { body: { held: true } },
+    { body: { deferred: true } },
+    { body: { deferred: true } },
+    { body: { deferred: true } },
     { name: RulesOpen.name }
   ])
 })

@@ -1,4 +1,4 @@
-// Objects that share a group come into force together: held back at a reconnect, together at a retry and at a start.
+// Objects that share a group come into force together: at a reconnect, at a retry and at a start.
 import t, { type Test } from 'tap'
 import { ManagedObjects } from '../../agent/objects/managed-objects.ts'
 import { openObjectStore } from '../../agent/objects/object-store.ts'
@@ -65,16 +65,20 @@ function open(t: Test, dir = t.testdir()) {
   return { objects, turns, refused, reported, clock, db, dir }
 }
 
-t.test('a held object waits for the others, and all come into force in one turn', async t => {
+t.test('a deferred object waits for the others, and all come into force in one turn', async t => {
   const { objects, turns, reported } = open(t)
 
-  t.same(await objects.put(object('a', 'name'), 'held'), { status: 'applied', revision: 0 }, 'not in force')
-  await objects.put(object('b', 'name'), 'held')
+  t.same(
+    await objects.put(object('a', 'name'), 'deferred'),
+    { status: 'applied', revision: 0 },
+    'not in force'
+  )
+  await objects.put(object('b', 'name'), 'deferred')
   t.same(turns, [])
   t.match(objects.inventory('').rows, [{ state: 'waiting' }, { state: 'waiting' }])
   t.equal(objects.digest(), digestOf('', []))
 
-  await objects.applyHeld('sample')
+  await objects.applyDeferred('sample')
   t.same(turns, [['a', 'b']])
   t.match(reported, [
     [ObjectStatus.name, { id: 'a', code: '' }],
@@ -82,27 +86,27 @@ t.test('a held object waits for the others, and all come into force in one turn'
   ])
 })
 
-t.test('objects that share no port or are in force are not held', async t => {
+t.test('objects that share no port or are in force are not deferred', async t => {
   const { objects, turns } = open(t)
   await objects.put(object('a', 'name'), 'retry')
 
-  t.same(await objects.put(object('b', 'alone'), 'held'), { status: 'applied', revision: 1 })
-  t.same(await objects.put(object('a', 'name', 2), 'held'), { status: 'applied', revision: 2 })
+  t.same(await objects.put(object('b', 'alone'), 'deferred'), { status: 'applied', revision: 1 })
+  t.same(await objects.put(object('a', 'name', 2), 'deferred'), { status: 'applied', revision: 2 })
 
   t.same(turns.flat(), ['a', 'b'])
 })
 
-t.test('a held object that cannot come into force is reported and retried', async t => {
+t.test('a deferred object that cannot come into force is reported and retried', async t => {
   const { objects, turns, refused, reported, clock } = open(t)
   refused.add('a')
-  await objects.put(object('a', 'name'), 'held')
+  await objects.put(object('a', 'name'), 'deferred')
 
-  await objects.applyHeld('sample')
+  await objects.applyDeferred('sample')
   t.match(reported, [[ObjectStatus.name, { id: 'a', code: 'port_in_use' }]])
 
   refused.clear()
   await clock.advance(1000)
-  await objects.applyHeld('none') // after the retry
+  await objects.applyDeferred('none') // after the retry
   t.same(turns, [['a'], ['a']])
   t.match(reported.at(-1), [ObjectStatus.name, { id: 'a', code: '' }])
 })
@@ -111,7 +115,7 @@ t.test(
   'objects of an interrupted batch are not applied in part; a start applies all saved ones in one turn',
   async t => {
     const first = open(t)
-    await first.objects.put(object('a', 'name'), 'held')
+    await first.objects.put(object('a', 'name'), 'deferred')
     first.objects.detach()
     await first.clock.advance(120_000)
     await first.objects.put(object('b', 'alone'), 'retry')
@@ -130,23 +134,23 @@ t.test('objects of one group are retried in one turn', async t => {
   await objects.put(object('b', 'name'), 'retry')
 
   await clock.advance(1000)
-  await objects.applyHeld('none') // after the retry
+  await objects.applyDeferred('none') // after the retry
 
   t.same(turns, [['a'], ['b'], ['a', 'b']])
 })
 
-t.test('a held object is not retried with the failed ones of its group', async t => {
+t.test('a deferred object is not retried with the failed ones of its group', async t => {
   const { objects, turns, refused, clock } = open(t)
   refused.add('a')
   await objects.put(object('a', 'name'), 'retry')
-  await objects.put(object('b', 'name'), 'held')
+  await objects.put(object('b', 'name'), 'deferred')
 
   await clock.advance(1000)
-  await objects.applyHeld('none') // after the retry
+  await objects.applyDeferred('none') // after the retry
   t.same(turns, [['a'], ['a']])
 
-  await objects.put(object('a', 'name', 2), 'held')
+  await objects.put(object('a', 'name', 2), 'deferred')
   await clock.advance(120_000)
-  await objects.applyHeld('sample')
-  t.same(turns, [['a'], ['a'], ['a', 'b']], 'a failed object that is held is not retried either')
+  await objects.applyDeferred('sample')
+  t.same(turns, [['a'], ['a'], ['a', 'b']], 'a failed object that is deferred is not retried either')
 })
