@@ -1,4 +1,4 @@
-// The parts of this plugin that commands of other plugins may use. Nothing of the server is loaded with them.
+// The exports for commands of other plugins. They load no server code.
 
 export { cut, pad, widthOf } from './terminal/column-width.ts'
 export { parseDuration } from './terminal/parse-duration.ts'

@@ -27,7 +27,7 @@ export const commands: readonly Command[] = [
   }),
   defineCommand({
     name: 'config check',
-    summary: 'Check the configuration of a server as its start does: keys, sections of plugins, environment.',
+    summary: 'Check a server configuration without starting the server: file, plugin sections, environment.',
     examples: ['sluice config check --config /etc/sluice/server.toml'],
     needs: 'data',
     async run({ keys, print }) {

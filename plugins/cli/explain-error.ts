@@ -4,7 +4,7 @@ import { Fault, notFound } from '../../kernel/base/errors.ts'
 import { Type } from '../../kernel/cli/args.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
 
-/** The page of the documentation that came with the package; a checkout has it after `npm run site`. */
+/** Returns the URL of the error's documentation page. A package contains it; in a checkout `npm run site` builds it. */
 function pageOf(code: string): { readonly page?: string } {
   const site = ['../../site/errors.html', '../../dist/site/errors.html'].map(
     at => new URL(at, import.meta.url)
@@ -15,10 +15,10 @@ function pageOf(code: string): { readonly page?: string } {
 
 export const explainError = defineCommand({
   name: 'explain-error',
-  summary: 'Explain an error code: when it comes, and what to do.',
+  summary: 'Explain an error code: when it occurs and how to fix it.',
   examples: ['sluice explain-error port_in_use'],
   args: Type.Object({
-    code: Type.String({ description: 'The code before the colon of a message, or of `state_reason`.' })
+    code: Type.String({ description: 'The code before the colon of an error message or of `state_reason`.' })
   }),
   positional: ['code'],
   needs: 'nothing',
@@ -30,7 +30,7 @@ export const explainError = defineCommand({
     const [closest = ''] = Object.keys(index).toSorted((a, b) => leven(a, code) - leven(b, code))
     throw new Fault(
       notFound,
-      `no code ${JSON.stringify(code)} is built in; the closest is ${closest}. Codes of other plugins are in sluice plugin reference`
+      `there is no built-in error code ${JSON.stringify(code)}; did you mean ${closest}? sluice plugin reference lists the codes of other plugins`
     )
   }
 })

@@ -1,8 +1,8 @@
 import type { CommandCall } from '../../kernel/cli/command.ts'
 
 /**
- * The first signal aborts `stop`, the second `force`. SIGHUP calls the listener that the returned function is given; without
- * one it is ignored. In both cases a closed terminal stops nothing.
+ * Aborts `stop` at the first SIGTERM or SIGINT and `force` at the second. Returns a function that sets the listener for
+ * SIGHUP. Without a listener SIGHUP is ignored, so a closed terminal never stops the command.
  */
 export function handleSignals(
   stop: AbortController,

@@ -1,10 +1,10 @@
-// The command line of the whole program: the commands of server, agent and plugins.
+// The command line of the `sluice` program: commands of the server, the agent and the plugins.
 import { index } from '../../config/command-index.ts'
 import { commandModules as modules } from '../../config/commands.ts'
 import { type BuiltinPlugins, offerBuiltinPlugins } from '../../kernel/platform/plugins/builtin-plugins.ts'
 import { runCommandLine, type Source } from './run-command-line.ts'
 
-/** Few commands need the lists, which are loaded for them alone. */
+/** Loads the lists only for the few commands that need them. */
 const loadBuiltinPlugins = async (): Promise<BuiltinPlugins> =>
   (await import('../../config/builtin-plugins.ts')).builtinPlugins
 
@@ -18,7 +18,7 @@ const source: Source = {
     ])
     return loadManifests(server, own, file)
   },
-  loadServerSide: () => import('./server/server-context.ts')
+  loadServerContext: () => import('./server/server-context.ts')
 }
 
 /** Runs the command line; returns the exit code. */

@@ -29,14 +29,14 @@ import { openPrint, type Terminal } from './terminal/print.ts'
 export interface Source {
   readonly modules: CommandModules
   readonly index: CommandIndex
-  /** Loads all manifests, with the commands of no plugin. */
+  /** Loads all manifests. `own`: the commands that belong to no plugin. */
   readonly loadManifests: (own: CommandModule, file: ConfigFile | null) => Promise<Manifests>
-  /** Loads what commands have that work on the server itself. */
-  readonly loadServerSide: () => Promise<typeof import('./server/server-context.ts')>
+  /** Loads the code of commands that work on the server's host. */
+  readonly loadServerContext: () => Promise<typeof import('./server/server-context.ts')>
 }
 type Args = Readonly<Record<string, unknown>>
 
-/** Runs the command line and returns the exit code. Results go to standard output, all else to standard error. */
+/** Runs the command line and returns the exit code. Prints results on standard output, everything else on standard error. */
 export async function runCommandLine(argv: readonly string[], source: Source): Promise<number> {
   process.umask(0o077)
   unsetEmptyVariables()
@@ -44,15 +44,15 @@ export async function runCommandLine(argv: readonly string[], source: Source): P
   const isJson = valueIn(argv, '--output') === 'json'
   try {
     const words = wordsIn(argv)
-    // `agent` commands read a different configuration, and `plugin` commands must work while a plugin is broken. For
-    // all others the file defines which plugins are loaded.
+    // `agent` commands read the agent's configuration; `plugin` commands must work while a plugin is broken.
+    // For all other commands the file defines which plugins are loaded.
     const isWithoutPlugins = /^(agent|plugin)$/.test(words[0] ?? '')
     const configFile = isWithoutPlugins
       ? null
       : (valueIn(argv, '--config') ?? process.env['SVC_CONFIG'] ?? null)
-    const isToBeMade = words[0] === 'setup' && configFile !== null && !existsSync(configFile)
+    const isCreatedLater = words[0] === 'setup' && configFile !== null && !existsSync(configFile)
     const file =
-      configFile === null || isToBeMade
+      configFile === null || isCreatedLater
         ? null
         : (await import('../../kernel/platform/config-file.ts')).readConfigFile(configFile)
     const installed = new InstalledCommands({
@@ -63,9 +63,9 @@ export async function runCommandLine(argv: readonly string[], source: Source): P
     })
     const described = await installed.described(words)
     const complete = completion(described)
-    const ofGroup = described.filter(({ name }) => name.split(' ', 1)[0] === words[0])
-    const offered = ofGroup.length > 0 ? ofGroup : [...described, complete] // to describe them all takes time
-    const context = { version, installed, file, loadServerSide: source.loadServerSide }
+    const group = described.filter(({ name }) => name.split(' ', 1)[0] === words[0])
+    const offered = group.length > 0 ? group : [...described, complete] // describing all of them takes time
+    const context = { version, installed, file, loadServerContext: source.loadServerContext }
     let exit = 0
     const run = async ({ name }: Pick<Described, 'name'>, args: Args): Promise<void> => {
       const isOwn = name === complete.name
@@ -79,7 +79,7 @@ export async function runCommandLine(argv: readonly string[], source: Source): P
     if (error instanceof CommanderError) {
       if (error.exitCode === 0) return 0
       if (isJson) printErrorAsJson(new Fault(wrongUsage, error.message.replace(/^error: /, '')))
-      return wrongUsage.exit // commander has printed it
+      return wrongUsage.exit // commander has already printed the message
     }
     if (!(error instanceof Fault)) throw error
     if (isJson) printErrorAsJson(error)
@@ -88,7 +88,7 @@ export async function runCommandLine(argv: readonly string[], source: Source): P
   }
 }
 
-/** Prints an error as the API replies with it. */
+/** Prints the error in the format of an API reply. */
 function printErrorAsJson({ errorCode: { code }, message, details }: Fault): void {
   process.stderr.write(
     `${JSON.stringify({ error: { code, message, ...(details && { details }) } }, null, 2)}\n`
@@ -111,7 +111,7 @@ interface Context {
   readonly version: string
   readonly installed: InstalledCommands
   readonly file: ConfigFile | null
-  readonly loadServerSide: Source['loadServerSide']
+  readonly loadServerContext: Source['loadServerContext']
 }
 
 /** Returns the exit code. */
@@ -126,17 +126,18 @@ async function execute({ command, filled }: LoadedCommand, given: Args, context:
     return openApiClient({ origin, token, exitOf, plainHttp, authorities })
   }
   const output = given['output']
-  if (output !== 'table' && output !== 'json') throw new Fault(wrongUsage, '--output is table or json')
+  if (output !== 'table' && output !== 'json')
+    throw new Fault(wrongUsage, `--output must be table or json, got ${String(output)}`)
   const stop = new AbortController()
   const force = new AbortController()
-  const acquired = new Releases() // by `open`; released when the command ends
+  const acquired = new Releases() // of services that `open` starts; run when the command ends
   const onReload =
     command.until === 'stopped' ? (await import('./handle-signals.ts')).handleSignals(stop, force) : () => {}
 
   const origin = originIn(given['server'], env)
-  const serverSide = await serverSideOf(command, given, context, { signal: stop.signal, acquired })
+  const serverContext = await openContext(command, given, context, { signal: stop.signal, acquired })
   const call: CommandCall<Args> = {
-    ...serverSide,
+    ...serverContext,
     args: convertArgs(command.args, given),
     api: connect(origin, command.needs === 'api' ? tokenFor(origin, env) : undefined),
     connect,
@@ -155,14 +156,14 @@ async function execute({ command, filled }: LoadedCommand, given: Args, context:
     onReload
   }
   const worksOnData = command.needs === 'data' || (command.needs === 'server' && command.until !== 'stopped')
-  const dir = worksOnData ? serverSide.dataDir() : given['state_dir']
+  const dir = worksOnData ? serverContext.dataDir() : given['state_dir']
   const restoreOwner =
     typeof dir === 'string' ? (await import('./server/keep-owner.ts')).keepOwner(dir) : () => {}
   try {
     return (await command.run(call)) ?? 0
   } catch (error) {
     if (error !== stop.signal.reason) throw error
-    return 0 // it was stopped before it had begun
+    return 0 // stopped before it began
   } finally {
     stop.abort()
     await acquired.run()
@@ -170,7 +171,7 @@ async function execute({ command, filled }: LoadedCommand, given: Args, context:
   }
 }
 
-/** Colours follow NO_COLOR and FORCE_COLOR. */
+/** NO_COLOR and FORCE_COLOR decide about colors. */
 function terminal(): Terminal {
   const { styleText } = process.getBuiltinModule('node:util')
   return {
@@ -180,18 +181,18 @@ function terminal(): Terminal {
   }
 }
 
-type ServerSide = Pick<CommandCall<object>, 'keys' | 'dataDir' | 'stores' | 'open' | 'serve'>
+type ServerContext = Pick<CommandCall<object>, 'keys' | 'dataDir' | 'stores' | 'open' | 'serve'>
 type Lifetime = { readonly signal: AbortSignal; readonly acquired: Releases }
 
-async function serverSideOf(
+async function openContext(
   { name, needs }: LoadedCommand['command'],
   given: Args,
-  { installed, version, file, loadServerSide }: Context,
+  { installed, version, file, loadServerContext }: Context,
   lifetime: Lifetime
-): Promise<ServerSide> {
+): Promise<ServerContext> {
   if (needs === 'data' || needs === 'server') {
     const { plugins, sections, specifiers } = await installed.manifests()
-    const { openServerContext } = await loadServerSide()
+    const { openServerContext } = await loadServerContext()
     return openServerContext({ version, plugins, sections, specifiers, file }, given, lifetime)
   }
   const absent = (): never => {
@@ -200,18 +201,18 @@ async function serverSideOf(
   return { keys: absent, dataDir: absent, stores: [], open: absent, serve: absent }
 }
 
-/** An empty variable is unset, for every reader: `SVC_TOKEN=` hides no other credential. */
+/** Treats empty variables as unset, so that `SVC_TOKEN=` does not hide the token of a login. */
 function unsetEmptyVariables(): void {
   for (const [name, value] of Object.entries(process.env))
     if (name.startsWith('SVC_') && value === '') delete process.env[name]
 }
 
-/** Returns the last value of an option, as commander does. */
+/** Returns the last value given for an option, as commander does. */
 function valueIn(argv: readonly string[], option: string): string | undefined {
   const at = argv.findLastIndex(word => word === option || word.startsWith(`${option}=`))
   return argv[at] === option ? argv[at + 1] : argv[at]?.slice(option.length + 1)
 }
 
-/** Returns the words that may be the command's name; only --config may stand before it. */
+/** Returns the first two words, which may be the command's name. Only --config may precede them. */
 const wordsIn = (argv: readonly string[]): string[] =>
   argv.filter((word, at) => !word.startsWith('-') && argv[at - 1] !== '--config').slice(0, 2)

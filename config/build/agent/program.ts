@@ -16,7 +16,7 @@ const source: Source = {
   },
   index,
   loadManifests: absent,
-  loadServerSide: absent
+  loadServerContext: absent
 }
 
 // Not awaited: a plugin that imports this module would wait for the program to end.

@@ -10,8 +10,8 @@ interface Options {
   readonly origin: string
   readonly token: string | undefined
   readonly exitOf: (code: string) => Promise<number>
-  readonly plainHttp: 'refused' | 'allowed' // to another host
-  /** Returns PEM certificates to trust instead of those of Node. Called for https only. */
+  readonly plainHttp: 'refused' | 'allowed' // to a host other than this one
+  /** Returns the PEM certificates to trust instead of Node's. Called for https only. */
   readonly authorities?: () => string | undefined
 }
 
@@ -35,7 +35,6 @@ interface Reply {
   readonly text: string
 }
 
-/** The parts of a call: parameters in path and query, and the body. */
 interface OperationParts {
   readonly path?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, unknown>>
@@ -48,9 +47,8 @@ export interface CliApi extends Api {
   request(method: string, path: string, parts?: RequestParts): Promise<Reply>
 }
 
-/** Returns what sends requests. */
 function openTransport({ origin, token, exitOf, plainHttp, authorities }: Options) {
-  /** Resolves with the head of the response; its body is to be read. */
+  /** Resolves when the headers have arrived. The caller must read the body. */
   async function open(
     method: string,
     path: string,
@@ -60,7 +58,7 @@ function openTransport({ origin, token, exitOf, plainHttp, authorities }: Option
     if (token !== undefined && plainHttp === 'refused' && isExposed(url))
       throw new Fault(
         wrongUsage,
-        `plain http to ${url.hostname} would expose the secret; use https, or allow it with --insecure-http`
+        `plain http to ${url.hostname} would expose the secret; use https or give --insecure-http`
       )
     const headers = {
       ...extra,
@@ -83,7 +81,7 @@ function openTransport({ origin, token, exitOf, plainHttp, authorities }: Option
     return reply
   }
 
-  /** Ends where the server ends the stream, and when the signal aborts. */
+  /** Ends when the server ends the stream or the signal aborts. */
   async function* events(operation: string, parts: OperationParts, signal: AbortSignal) {
     const { method, url } = requestOf(operation, parts)
     try {
@@ -101,7 +99,7 @@ function openTransport({ origin, token, exitOf, plainHttp, authorities }: Option
   return { request, events }
 }
 
-/** Token '': the request has another secret. */
+/** A token of '' sends no token, but secrets still need https. */
 export function openApiClient(options: Options): CliApi {
   const { origin, exitOf } = options
   const { request, events } = openTransport(options)
@@ -132,7 +130,7 @@ export function openApiClient(options: Options): CliApi {
   }
 
   return {
-    ...(typed as Pick<Api, 'call' | 'rows' | 'refusal' | 'events' | 'origin'>), // by the declarations of operations.ts
+    ...(typed as Pick<Api, 'call' | 'rows' | 'refusal' | 'events' | 'origin'>), // operations.ts declares their types
     request,
     get: async <T>(path: string) => bodyOf<T>(await request('GET', path)),
     send: async <T>(method: string, path: string, body?: object) =>
@@ -141,7 +139,7 @@ export function openApiClient(options: Options): CliApi {
   }
 }
 
-/** Fills the path of an operation; parameters of the query without a value are left out. */
+/** Fills in the path of an operation. Omits query parameters without a value. */
 function requestOf(operation: string, { path = {}, query = {} }: OperationParts = {}) {
   const [method = '', template = ''] = operation.split(' ')
   const url = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? ''))
@@ -153,12 +151,12 @@ function requestOf(operation: string, { path = {}, query = {} }: OperationParts 
 }
 
 async function send(url: URL, options: object, body: string | undefined): Promise<IncomingMessage> {
-  // Not fetch, and not an import of node:http, which loads fetch, too: that is half of a command's start.
+  // Neither fetch nor an import of node:http, which loads fetch too: that is half of a command's start time.
   const { request: open } = process.getBuiltinModule(url.protocol === 'https:' ? 'node:https' : 'node:http')
   const request = open(url, { ...options, timeout: timeoutMs })
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
   request.on('response', resolve).on('error', reject)
-  request.on('timeout', () => request.destroy(new Error(`it is silent for ${timeoutMs / 1000} s`)))
+  request.on('timeout', () => request.destroy(new Error(`no data for ${timeoutMs / 1000} s`)))
   request.end(body)
   return promise
 }
@@ -169,7 +167,7 @@ const replyOf = async (response: IncomingMessage): Promise<Reply> => ({
   text: await textOf(response)
 })
 
-/** Throws for a body that is not JSON; else the server's own schemas have checked it. */
+/** Throws if the body is not JSON. Otherwise the server's schemas have validated it. */
 function bodyOf<T>(reply: Reply): T {
   try {
     return (reply.text === '' ? undefined : JSON.parse(reply.text)) as T
@@ -178,7 +176,7 @@ function bodyOf<T>(reply: Reply): T {
   }
 }
 
-/** The response does not come from a sluice server, but for example from a proxy. */
+/** Returns the error of a response that comes from another program, such as a proxy. */
 const foreign = ({ status }: Reply, options: ErrorOptions = {}): Fault =>
   new Fault(
     internal,
@@ -190,13 +188,13 @@ async function refusalOf({ status, headers, text }: Reply, exitOf: Options['exit
   const { error } = parse(text) as ErrorBody
   const code = error?.code ?? internal.code
   const row = { code, http: status, exit: await exitOf(code) }
-  const elsewhere = status < 400 && headers.location !== undefined ? `; it leads to ${headers.location}` : ''
-  const message =
-    error?.message ?? `status ${status} with a body that is not from a sluice server${elsewhere}`
+  const redirect =
+    status < 400 && headers.location !== undefined ? `; it redirects to ${headers.location}` : ''
+  const message = error?.message ?? `status ${status} with a body that is not from a sluice server${redirect}`
   return new Fault(row, message, error?.details && { details: error.details })
 }
 
-/** Returns the origin of the operator API for a command. */
+/** Returns the origin of the operator API: the given one, else SVC_SERVER, else the default. */
 export const originIn = (given: unknown, env: Readonly<Record<string, string | undefined>>): string =>
   String(given ?? env['SVC_SERVER'] ?? 'http://127.0.0.1:7080')
 
@@ -204,7 +202,7 @@ function urlOf(path: string, origin: string): URL {
   try {
     return new URL(path, origin)
   } catch (cause) {
-    throw new Fault(wrongUsage, `${origin} is not an origin; give http://HOST:PORT or https://HOST`, {
+    throw new Fault(wrongUsage, `${origin} is not an origin: give http://HOST:PORT or https://HOST`, {
       cause
     })
   }
@@ -217,6 +215,6 @@ function parse(text: string): object {
   try {
     return Object(JSON.parse(text))
   } catch {
-    return {} // not JSON, for example the error page of a proxy
+    return {} // not JSON, such as the error page of a proxy
   }
 }

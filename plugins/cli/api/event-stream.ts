@@ -1,4 +1,4 @@
-/** Reads the server-sent events of a response (WHATWG HTML, 9.2) as this project's server writes them: JSON on one line. */
+/** Parses server-sent events (WHATWG HTML, 9.2) in the format of our server: JSON data on one line. */
 export async function* readEvents(
   chunks: AsyncIterable<string>
 ): AsyncGenerator<{ event: string; data: unknown }> {

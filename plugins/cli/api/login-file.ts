@@ -1,4 +1,4 @@
-// The file of `sluice login`: one credential for each server, readable by its user only.
+// The file of `sluice login`: one token per server, readable by its owner only.
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { systemClock } from '../../../kernel/base/clock.ts'
@@ -12,7 +12,7 @@ export interface Login {
   readonly credential_id: string
   readonly token: string
   readonly expires_at: string // RFC 3339
-  readonly cacert?: string // PEM certificates that are trusted for this server
+  readonly cacert?: string // PEM certificates to trust for this server
 }
 
 type Logins = Readonly<Record<string, Login>>
@@ -24,7 +24,7 @@ export function readLogin(file: string, origin: string): Login | undefined {
   return URL.canParse(origin) ? read(file)[keyOf(origin)] : undefined
 }
 
-/** Returns the token from the environment, else from a login on this machine. */
+/** Returns the token from the environment, else from a login on this machine. Throws Fault if the login has expired. */
 export function tokenFor(origin: string, env: Env): string | undefined {
   const given = env['SVC_TOKEN'] ?? env['SVC_OPERATOR_TOKEN']
   if (given !== undefined) return given
@@ -37,7 +37,7 @@ export function tokenFor(origin: string, env: Env): string | undefined {
   return login?.token
 }
 
-/** Stores the login; null deletes it. */
+/** Saves the login; null deletes it. */
 export function writeLogin(file: string, origin: string, login: Login | null): void {
   const { [keyOf(origin)]: _, ...others } = read(file)
   const servers = login === null ? others : { ...others, [keyOf(origin)]: login }
@@ -76,5 +76,5 @@ const isLogin = (value: unknown): value is Login =>
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null
 
-/** Scheme, host and port: a path does not identify the server. */
+/** Scheme, host and port identify a server; a path does not. */
 const keyOf = (origin: string): string => new URL(origin).origin

@@ -1,4 +1,4 @@
-// `login` exchanges a password for a credential, which later commands use. The password is not stored.
+// `login` exchanges a password for a token, which later commands use. The password is not stored.
 import { hostname } from 'node:os'
 import { timestamp } from '../../../kernel/base/clock.ts'
 import { Fault, reasonOf, unauthenticated } from '../../../kernel/base/errors.ts'
@@ -22,12 +22,12 @@ const cacert = Type.Optional(Type.String({ description: cacertHelp }))
 
 const login = defineCommand({
   name: 'login',
-  summary: 'Log in with a password; other commands then use a credential that is valid for 7 days.',
+  summary: 'Log in with a password; later commands use a token that is valid for 7 days.',
   args: Type.Object({
     user: Type.String({ description: 'Id of the user.' }),
     server,
     origin: Type.Optional(
-      Type.String({ description: 'Public origin of the server, if --server is a different address.' })
+      Type.String({ description: 'Public origin of the server, if --server is another address.' })
     ),
     cacert,
     insecure_http
@@ -45,7 +45,7 @@ const login = defineCommand({
 
 const logout = defineCommand({
   name: 'logout',
-  summary: 'Revoke the credential of the login on this machine.',
+  summary: 'Log out: revoke the token of the login on this machine.',
   args: Type.Object({ server, cacert, insecure_http }),
   needs: 'nothing',
   async run(call) {
@@ -63,15 +63,15 @@ export const commands = [login, logout]
 
 interface PasswordLogin {
   readonly origin: string
-  readonly publicOrigin?: string | undefined // if it is another one
-  readonly cacert?: string | undefined // kept with the login
+  readonly publicOrigin?: string | undefined // if it differs from `origin`
+  readonly cacert?: string | undefined // file; its certificates are saved with the login
   readonly user: string
   readonly password: string
 }
 
 type Call = Pick<CommandCall<object>, 'connect' | 'env' | 'print'>
 
-/** Stores a credential of the user for the server, and revokes the one that it replaces. */
+/** Issues a token for the user, saves it, and revokes the token that it replaces. */
 export async function logIn(call: Call, given: PasswordLogin) {
   const { origin, user } = given
   const created = await exchange(call, given)
@@ -84,7 +84,7 @@ export async function logIn(call: Call, given: PasswordLogin) {
   return { server: origin, user_id: user, expires_at: created.expires_at, file }
 }
 
-/** Issues a credential. The session lasts for these three requests. */
+/** Issues a token in a session that lasts for these three requests. */
 async function exchange(call: Call, given: PasswordLogin): Promise<Login> {
   const { origin, publicOrigin = new URL(origin).origin, user, password } = given
   const { request } = call.connect(origin, '') as CliApi // what openApi returns
@@ -95,20 +95,20 @@ async function exchange(call: Call, given: PasswordLogin): Promise<Login> {
     const path = `/v1/users/${encodeURIComponent(user)}/credentials`
     const body = { label: `cli@${hostname()}`.slice(0, 64), expires_in_secs: lifetimeSecs }
     const { text } = await request('POST', path, { body, headers })
-    const issued = JSON.parse(text) as Issued // checked by the server
+    const issued = JSON.parse(text) as Issued // validated by the server
     const { credential_id, token, created_at } = issued
     const expires_at = timestamp(Date.parse(created_at) + lifetimeSecs * 1000)
     return { user_id: user, credential_id, token, expires_at }
   } finally {
-    // The session ends by itself, too; a failure must not hide that of the request before.
+    // The session also expires. A failure here must not hide a failure of the request above.
     await request('POST', '/v1/auth/logout', { headers }).catch((error: unknown) =>
-      call.print.line(`the session was not ended: ${reasonOf(error)}`)
+      call.print.line(`could not log out of the session: ${reasonOf(error)}`)
     )
   }
 }
 type Issued = Pick<Login, 'credential_id' | 'token'> & { readonly created_at: string }
 
-/** Revokes a credential, if it still exists and is valid. */
+/** Revokes the token of a login, if it still exists and is valid. */
 async function revoke(call: Call, origin: string, login: Login): Promise<void> {
   const { user_id: user, credential_id: id, token } = login
   try {
@@ -117,6 +117,6 @@ async function revoke(call: Call, origin: string, login: Login): Promise<void> {
   } catch (error) {
     if (!(error instanceof Fault)) throw error
     if (/^(unauthenticated|credential_not_found|user_not_found)$/.test(error.errorCode.code)) return
-    call.print.line(`the credential ${id} was not revoked and stays valid until it expires: ${error.message}`)
+    call.print.line(`could not revoke token ${id}, which stays valid until it expires: ${error.message}`)
   }
 }

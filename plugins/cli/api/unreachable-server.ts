@@ -2,7 +2,7 @@ import { Fault, serverUnreachable } from '../../../kernel/base/errors.ts'
 import { connectFailure, type Obstacle } from '../../../kernel/platform/connect-failure.ts'
 
 const trust =
-  'if it is yours, name its authority or the certificate itself: --cacert FILE, SVC_CACERT or NODE_EXTRA_CA_CERTS'
+  'if the server is yours, trust its authority or its certificate: --cacert FILE, SVC_CACERT or NODE_EXTRA_CA_CERTS'
 
 const remedies: Readonly<Record<Obstacle, string>> = {
   name: 'check the name in --server or SVC_SERVER',
@@ -14,7 +14,7 @@ const remedies: Readonly<Record<Obstacle, string>> = {
   'not known': 'is it a sluice server? See --server and SVC_SERVER'
 }
 
-/** Returns the error of a request that had no reply, with its cause and the remedy. */
+/** Returns the error for a request that got no reply, with its cause and remedy. */
 export function unreachableServer({ origin, protocol }: URL, error: unknown): Fault {
   const { obstacle, cause } = connectFailure(error)
   const isCut = protocol === 'http:' && /socket hang up|ECONNRESET|Parse Error/.test(cause)

@@ -1,5 +1,5 @@
-// Prints a script with the names and options of all commands, which the shell reads once. Only for the values of an
-// argument, such as the names of clients, it runs sluice.
+// Prints a script with the names and options of all commands, which the shell reads once. The script runs sluice only to
+// complete values, such as client names.
 import { Type } from '../../../kernel/cli/args.ts'
 import { type Command, defineCommand } from '../../../kernel/cli/command.ts'
 import type { Described } from './installed-commands.ts'
@@ -32,13 +32,13 @@ interface Entry {
   readonly values?: readonly Values[]
 }
 
-/** Where the values of an argument are: the path of a list, and the property of its rows. */
+/** Where an argument's values come from: a list of the API and a property of its rows. */
 interface Values {
-  readonly place: string // of the positional argument, from 0, as a pattern of the shell; or an option
+  readonly place: string // a shell pattern for the argument's index, from 0; or an option
   readonly list: readonly [path: string, property: string]
 }
 
-/** Returns the words that may follow: the commands of a group; options and argument choices of a command. */
+/** Returns the words that may follow: commands after a group, options and choices after a command. */
 function tableOf(commands: readonly Described[]): Entry[] {
   const groups = new Map<string, Set<string>>([['', new Set(['--config', '--help', '--version'])]])
   for (const { name } of commands) {
@@ -58,29 +58,29 @@ function tableOf(commands: readonly Described[]): Entry[] {
   ]
 }
 
-/** The command's name, and its aliases, which are completed but not offered. */
+/** Returns the command's name and its aliases. Aliases have completions but are not offered. */
 const namesOf = ({ name, aliases = [] }: Described): string[] => [
   name,
   ...aliases.map(alias => `${name.split(' ', 1)[0]} ${alias}`)
 ]
 
-/** Returns the choices of arguments that are a union of literals. */
+/** Returns the choices of positional arguments that are a union of literals. */
 const choicesOf = ({ args, positional = [] }: Described): string[] =>
   positional.flatMap(name => {
-    const { anyOf = [] } = { ...args.properties[name] } as { anyOf?: readonly object[] } // of any schema
+    const { anyOf = [] } = { ...args.properties[name] } as { anyOf?: readonly object[] } // TypeBox types it for unions only
     return anyOf.flatMap(choice => ('const' in choice ? [String(choice.const)] : []))
   })
 
 function valuesOf({ args, positional = [] }: Described): Values[] {
   return Object.entries(args.properties).flatMap(([name, schema]) => {
-    const { values: list } = schema as { values?: Values['list'] } // of ours
+    const { values: list } = schema as { values?: Values['list'] } // our schema keyword
     const at = positional.indexOf(name)
     const place = typeOf(schema) === 'array' ? '[0-9]*' : String(at) // an array is the last argument
     return list ? [{ place: at < 0 ? flagOf(name) : place, list }] : []
   })
 }
 
-/** Returns cases by command and place of the argument. */
+/** Returns shell cases by command and argument. */
 const valueCases = (entries: readonly Entry[]): string =>
   entries
     .flatMap(({ name, values = [] }) =>
@@ -88,7 +88,7 @@ const valueCases = (entries: readonly Entry[]): string =>
     )
     .join('\n')
 
-/** Returns cases by the words before the cursor, without options. Without a case the shell completes files. */
+/** Returns shell cases by the words before the cursor, without options. If none matches, the shell completes files. */
 const posix = (entries: readonly Entry[]): string =>
   entries.map(({ name, words }) => `    '${name}') words='${words.join(' ')}' ;;`).join('\n')
 

@@ -5,7 +5,7 @@ import { parseQuantity, quantityHelp } from '../../../kernel/platform/quantity.t
 
 type Args = Readonly<Record<string, unknown>>
 
-/** Converts and checks the arguments by the command's schema; leaves out options that are not its own. */
+/** Converts and validates arguments by the command's schema. Omits options that are not in the schema. */
 export function convertArgs(args: TObject, given: Args): Args {
   const own = Object.fromEntries(
     Object.keys(args.properties)
@@ -25,7 +25,7 @@ const convert = (schema: Schema | undefined, given: unknown): unknown => {
   return (schema?.takesUnits && parseQuantity(given)) || exactValue(schema, given)
 }
 
-/** The JSON Schema keywords that validate arguments. */
+/** The JSON Schema keywords that arguments are validated by. */
 interface Schema {
   readonly type?: string
   readonly takesUnits?: boolean // '500M'
@@ -39,7 +39,7 @@ interface Schema {
   readonly maxItems?: number
 }
 
-/** Returns why a value is refused: 'must be >= 1'; null: it is not. */
+/** Returns why the value is invalid, such as 'must be >= 1', or null. */
 function problemOf(schema: Schema, value: unknown): string | null {
   const choices =
     schema.enum ?? (schema.anyOf ?? [schema]).flatMap(branch => ('const' in branch ? [branch.const] : []))

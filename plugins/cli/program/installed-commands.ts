@@ -1,6 +1,6 @@
-// The commands that are installed. An index, made from the manifests, says what each command needs, so that only the
-// module of the chosen one is loaded. Manifests are loaded for commands that work on the server itself, and where the
-// configuration adds plugins that the index does not know.
+// The installed commands. An index, generated from the manifests, lists what each command needs, so that only the module of
+// the chosen command is loaded. Manifests are loaded for commands that work on the server's host, and if the
+// configuration adds plugins that are not in the index.
 
 import { internal } from '../../../kernel/base/errors.ts'
 import { Type } from '../../../kernel/cli/args.ts'
@@ -9,18 +9,18 @@ import type { ConfigFile } from '../../../kernel/platform/config-file.ts'
 import type { Plugin } from '../../../kernel/plugin.ts'
 import { type Fill, type Filled, ownerOf, type Slot, slotReader } from '../../../kernel/slot.ts'
 
-/** A plugin's additions to the command line, which its manifest also lists. */
+/** A plugin's additions to the command line. Its manifest lists them, too. */
 export interface CommandModule {
   readonly commands?: readonly Command[]
-  readonly fills?: readonly Fill[] // of slots that commands read
-  /** Returns commands of the same group that a configuration file adds, and the index does not know. */
+  readonly fills?: readonly Fill[] // for slots that commands read
+  /** Returns commands of the same group that a configuration file adds and the index lacks. */
   readonly installed?: (file: string | null) => Promise<readonly Command[]>
 }
 
-/** By plugin; 'agent' has the commands of the agent. */
+/** By plugin name; 'agent' stands for the agent's commands. */
 export type CommandModules = Readonly<Record<string, () => Promise<CommandModule>>>
 
-/** A command as help and completion show it. */
+/** The description of a command, for help and completion. */
 export type Described = Pick<
   Command,
   'name' | 'aliases' | 'summary' | 'examples' | 'args' | 'positional' | 'needs'
@@ -28,7 +28,7 @@ export type Described = Pick<
 
 interface IndexedCommand extends Described {
   readonly by: string
-  /** Plugins that provide values for it, in dependency order; null: some provide them only in manifests. */
+  /** Plugins that fill the slots it reads, in dependency order. Null: some fill them only in their manifests. */
   readonly reads: readonly string[] | null
   readonly isExtended: boolean // `args` has arguments of other plugins
 }
@@ -39,11 +39,11 @@ export interface CommandIndex {
   readonly exits: Readonly<Record<string, number>> // by error code
 }
 
-/** The plugins with their manifests: the built-in ones that are enabled, and those that the configuration adds. */
+/** The manifests of the enabled built-in plugins and of the plugins that the configuration adds. */
 export interface Manifests {
   readonly plugins: readonly Plugin[]
   readonly sections: Readonly<Record<string, Readonly<Record<string, unknown>>>>
-  readonly specifiers: Readonly<Record<string, string>> // what the configuration calls each
+  readonly specifiers: Readonly<Record<string, string>> // the configuration's key for each plugin
   readonly commands: readonly LoadedCommand[]
 }
 
@@ -63,7 +63,7 @@ interface Options {
 export class InstalledCommands {
   readonly #options: Options
   readonly #enabled: (plugin: string) => boolean
-  readonly #isKnown: boolean // the configuration is plain, and adds no plugin
+  readonly #isKnown: boolean // the configuration adds no plugin to the index
   #manifests: Promise<Manifests> | undefined
   #agentCommands: Promise<readonly Command[]> | undefined
 
@@ -78,19 +78,19 @@ export class InstalledCommands {
     )
   }
 
-  /** Loads all manifests, once. */
+  /** Loads all manifests, at most once. */
   manifests(): Promise<Manifests> {
     this.#manifests ??= this.#options.loadManifests()
     return this.#manifests
   }
 
-  /** Returns the commands that these words may mean, as far as help and completion need them. */
+  /** Returns descriptions of the commands that these words may name. */
   async described(words: readonly string[]): Promise<readonly Described[]> {
     const all = this.#options.index.commands.filter(({ by }) => this.#enabled(by))
     const chosen = all.find(({ name }) => name === words[0] || name === words.join(' '))
     if (words[0] === 'agent' && !chosen) {
-      const ofAgent = all.filter(({ name }) => name.startsWith('agent '))
-      return [...ofAgent, ...(await this.#installedForAgent())]
+      const builtin = all.filter(({ name }) => name.startsWith('agent '))
+      return [...builtin, ...(await this.#installedForAgent())]
     }
     if (!this.#isKnown && !(chosen?.needs === 'api' && chosen.reads?.length === 0))
       return (await this.manifests()).commands.map(({ command }) => command)
@@ -101,7 +101,7 @@ export class InstalledCommands {
     )
   }
 
-  /** Returns the commands that agent halves add; loads them once. */
+  /** Returns the commands that agent halves of plugins add. Loads them at most once. */
   #installedForAgent(): Promise<readonly Command[]> {
     const { modules, agentFile } = this.#options
     const load = async () => (await modules['agent']?.())?.installed?.(agentFile) ?? []
@@ -109,7 +109,7 @@ export class InstalledCommands {
     return this.#agentCommands
   }
 
-  /** Loads the command's module, and those of the plugins that it reads. */
+  /** Loads the module of a command, and those of the plugins that fill its slots. */
   async load(name: string): Promise<LoadedCommand> {
     const entry = this.#options.index.commands.find(entry => entry.name === name)
     const added = entry ? undefined : (await this.#agentCommands)?.find(command => command.name === name)
@@ -127,16 +127,17 @@ export class InstalledCommands {
     )
     const command = modules[0]?.commands?.find(command => command.name === name)
     if (!command)
-      throw new TypeError(`the index has the command ${name}, but ${entry.by} does not: run npm run index`)
+      throw new TypeError(
+        `the index lists the command ${name}, but plugin ${entry.by} lacks it: run npm run index`
+      )
     const filled = <T>(slot: Slot<T>): readonly Filled<T>[] => {
-      if (!command.reads?.includes(slot))
-        throw new TypeError(`${name} reads ${slot.id}, which its \`reads\` lacks`)
+      if (!command.reads?.includes(slot)) throw new TypeError(`${name} reads ${slot.id}: add it to \`reads\``)
       return filledBare(slot, modules.slice(1))
     }
     return { command: withExtraArgs(command, filled), filled }
   }
 
-  /** Returns the exit code of an error of the server. */
+  /** Returns the exit code for an error code of the server. */
   async exitOf(code: string): Promise<number> {
     const known = this.#options.index.exits[code]
     if (known !== undefined || this.#isKnown) return known ?? internal.exit
@@ -145,7 +146,7 @@ export class InstalledCommands {
   }
 }
 
-/** Reads a slot of plugins in dependency order, as commands do: values of `fillWith` get services that fail when used. */
+/** Reads a slot without services, as commands do. Services passed to a `fillWith` value throw when used. */
 export const filledBare = <T>(
   slot: Slot<T>,
   plugins: readonly { readonly name: string; readonly fills?: readonly Fill[] }[]
@@ -157,7 +158,7 @@ export const filledBare = <T>(
 function absent(use: string): object {
   const fail = (): never => {
     throw new TypeError(
-      `${use}, which a command reads without services: use it in a function that only the server calls`
+      `${use}, but a command reads the slot without services: use them only in functions that the server calls`
     )
   }
   return new Proxy(fail, { get: fail })

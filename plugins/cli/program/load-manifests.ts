@@ -8,7 +8,7 @@ import type { Slot } from '../../../kernel/slot.ts'
 import { type CommandModule, filledBare, type Manifests, withExtraArgs } from './installed-commands.ts'
 import { refuseDuplicateCommands } from './refuse-duplicate-commands.ts'
 
-/** Loads all manifests. `own` are commands of no plugin. Throws Fault. */
+/** Loads all manifests. `own`: the commands that belong to no plugin. Throws Fault. */
 export async function loadManifests(
   builtin: Builtin<Plugin>,
   { commands: own = [] }: CommandModule,
@@ -23,7 +23,7 @@ export async function loadManifests(
     importExternal
   })
   refuseDuplicateCommands(plugins, own)
-  const ordered = (): Plugin[] => inDependencyOrder(plugins) // at the first read: a start reports a circle with all else
+  const ordered = (): Plugin[] => inDependencyOrder(plugins) // lazy, so that a start reports a dependency cycle with all other problems
   const filled = <T>(slot: Slot<T>) => filledBare(slot, ordered())
   const commands = [...own, ...plugins.flatMap(({ commands }) => commands ?? [])]
   return {

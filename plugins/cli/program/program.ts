@@ -8,28 +8,31 @@ type Args = Readonly<Record<string, unknown>>
 
 type Option = readonly [flags: string, help: string, fallback?: string]
 
-/** Allowed before and after every command, since the file also defines which plugins and commands are loaded. */
+/** Allowed before and after every command, because the file also defines which plugins and commands are loaded. */
 const configOption: Option = ['--config <file>', 'TOML configuration of the server; default SVC_CONFIG']
 
 const needsOptions: Readonly<Record<Command['needs'], readonly Option[]>> = {
   api: [
     ['--server <origin>', 'origin of the operator API; default SVC_SERVER, else http://127.0.0.1:7080'],
-    ['--cacert <file>', 'PEM file of the authorities to trust; default SVC_CACERT, else those of the login'],
+    [
+      '--cacert <file>',
+      'PEM file with the authorities to trust; default SVC_CACERT, else those of the login'
+    ],
     ['--insecure-http', 'send the token over plain http to another host']
   ],
   data: [['--data-dir <dir>', 'data directory of the server']],
-  server: [['--data-dir <dir>', 'directory of the store and the keys']],
+  server: [['--data-dir <dir>', 'directory for the store and the keys']],
   nothing: []
 }
 
-/** Returns the options that a command has besides its own. */
+/** Returns the options that every command with these `needs` has. */
 const addedTo = ({ args, needs }: Described): readonly Option[] => [
   ...('config' in args.properties ? [] : [configOption]),
   ...needsOptions[needs],
   ['--output <format>', 'table or json', 'table']
 ]
 
-/** Builds the commander program: a group for commands with the same first word, help, arguments and options. */
+/** Builds the commander program. Commands with the same first word form a group. */
 export function openProgram<C extends Described>(
   version: string,
   commands: readonly C[],
@@ -44,7 +47,7 @@ export function openProgram<C extends Described>(
     .configureOutput({ writeErr })
     .showHelpAfterError('see --help')
   const groups = new Map<string, Program>()
-  /** Returns the second words of a group, which say what can be done there: 'list, show'. */
+  /** Returns the second words of a group, as its description: 'list, show'. */
   const verbsOf = (group: string): string =>
     commands
       .flatMap(({ name }) => (name.startsWith(`${group} `) ? [name.slice(group.length + 1)] : []))
@@ -84,7 +87,7 @@ function describe(sub: Program, command: Described): void {
   }
   for (const [name, schema] of Object.entries(args.properties)) {
     if (positional.includes(name)) continue
-    const { short } = schema as { short?: string } // of ours
+    const { short } = schema as { short?: string } // our schema keyword
     const flag = `${short === undefined ? '' : `-${short}, `}${flagOf(name)}`
     const type = typeOf(schema)
     const value = type === 'boolean' ? '' : type === 'array' ? ' <value...>' : ' <value>'
@@ -96,7 +99,7 @@ function describe(sub: Program, command: Described): void {
     sub.addHelpText('after', `\nExamples:\n${examples.map(line => `  ${line}`).join('\n')}`)
 }
 
-/** Returns the flags of a command in the order of its help: '--ack-timeout-secs'. */
+/** Returns the flags of a command in the order of its help. */
 export const optionsOf = (command: Described): string[] => [
   ...Object.keys(command.args.properties)
     .filter(name => !command.positional?.includes(name))
@@ -107,7 +110,7 @@ export const optionsOf = (command: Described): string[] => [
 export const flagOf = (name: string): string => `--${name.replaceAll('_', '-')}`
 
 function descriptionOf(schema: TSchema): string {
-  const { description = '', takesUnits = false } = schema as { description?: string; takesUnits?: boolean } // of ours
+  const { description = '', takesUnits = false } = schema as { description?: string; takesUnits?: boolean } // our schema keyword
   return takesUnits ? `${description} ${quantityHelp}` : description
 }
 

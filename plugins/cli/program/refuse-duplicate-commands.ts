@@ -2,7 +2,7 @@ import { Fault, pluginFailed } from '../../../kernel/base/errors.ts'
 import type { Command } from '../../../kernel/cli/command.ts'
 import type { Plugin } from '../../../kernel/plugin.ts'
 
-/** Throws a Fault that lists commands with the same name, or with the name of a group. `own`: commands of no plugin. */
+/** Throws a Fault that lists commands named like another command or a group. `own`: the commands that belong to no plugin. */
 export function refuseDuplicateCommands(plugins: readonly Plugin[], own: readonly Command[]): void {
   const claims = [{ name: 'sluice', commands: own }, ...plugins].flatMap(({ name: by, commands = [] }) =>
     commands.flatMap(({ name, aliases = [] }) =>

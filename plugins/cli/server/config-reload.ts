@@ -1,5 +1,5 @@
-// SIGHUP: a running server reads its configuration again. Keys whose schema says `hot` are taken over: their plugins read them
-// whenever they use them. The log names the others.
+// At SIGHUP a running server reloads its configuration. Keys with `hot` in their schema apply at once, because their plugins
+// read the value at each use. The log lists the changed keys that need a restart.
 import { isDeepStrictEqual } from 'node:util'
 import { Fault, reasonOf } from '../../../kernel/base/errors.ts'
 import type { Server } from '../../../kernel/kernel.ts'
@@ -15,7 +15,7 @@ interface Options {
   readonly server: Pick<Server, 'http' | 'depsOf'>
   readonly plugins: readonly Plugin[]
   readonly started: GivenConfig
-  /** Reads the configuration again. Throws Fault where it is not valid. */
+  /** Reads the configuration again. Throws Fault if it is invalid. */
   readonly reread: () => Reread
   readonly log: LeveledLog
 }
@@ -25,12 +25,12 @@ type Values = Record<string, unknown>
 interface Key {
   readonly name: string // in the file
   readonly schema: object
-  readonly live: Values // where the value in force is
+  readonly live: Values // holds the current value
   readonly next: Values
-  readonly at: string // in both
+  readonly at: string // the key in both
 }
 
-/** Returns the function that reloads. Reloads run one after the other; one that fails changes nothing and is logged. */
+/** Returns a function that reloads. Reloads run one at a time. A failed reload changes nothing and is logged. */
 export function openConfigReload({ server, plugins, started, reread, log }: Options): () => Promise<void> {
   const own: Values = { ...validateSettings(plugins, started).server }
   let last = Promise.resolve()
@@ -44,30 +44,30 @@ export function openConfigReload({ server, plugins, started, reread, log }: Opti
         next: next as Values,
         at
       }))
-    const ofPlugins = plugins.flatMap(({ name, keys, config }) => {
+    const pluginKeys = plugins.flatMap(({ name, keys, config }) => {
       const live = server.depsOf(name).config
       const after = next.configOf(name) as object
-      const ofSection = keysIn(config?.properties, `plugins.${name}.`, live, after)
-      return [...keysIn(keys?.properties, '', live, after), ...ofSection]
+      const sectionKeys = keysIn(config?.properties, `plugins.${name}.`, live, after)
+      return [...keysIn(keys?.properties, '', live, after), ...sectionKeys]
     })
-    return [...keysIn(serverKeys.properties, '', own, next.server), ...ofPlugins]
+    return [...keysIn(serverKeys.properties, '', own, next.server), ...pluginKeys]
   }
 
   async function reload(): Promise<void> {
     const given = reread()
     const next = validateSettings(plugins, given)
     const changed = keysOf(next).filter(({ live, next, at }) => !isDeepStrictEqual(live[at], next[at]))
-    const certificateUntil = server.http.renewCertificate?.(next.configOf('http')) // throws while all is as it was
-    const { true: taken = [], false: left = [] } = Object.groupBy(changed, key => `${isHot(key)}`)
-    for (const { live, next, at } of taken) live[at] = next[at]
+    const certificateUntil = server.http.renewCertificate?.(next.configOf('http')) // throws before anything is changed
+    const { true: hot = [], false: cold = [] } = Object.groupBy(changed, key => `${isHot(key)}`)
+    for (const { live, next, at } of hot) live[at] = next[at]
     log.setLevel(String(own['log_level']))
-    const keys = [...left.map(({ name }) => name), ...given.otherPlugins]
+    const keys = [...cold.map(({ name }) => name), ...given.otherPlugins]
     if (keys.length > 0)
-      log.warn('server.restart_needed', `changed, and used only after a restart: ${keys.join(', ')}`, {
+      log.warn('server.restart_needed', `these changes need a restart: ${keys.join(', ')}`, {
         keys
       })
-    log.info('server.reloaded', 'the configuration was read again', {
-      changed: taken.map(({ name }) => name),
+    log.info('server.reloaded', 'the configuration was reloaded', {
+      changed: hot.map(({ name }) => name),
       ...(certificateUntil && { certificate_until: certificateUntil })
     })
   }
@@ -83,6 +83,6 @@ export function openConfigReload({ server, plugins, started, reread, log }: Opti
   }
 }
 
-/** An optional key that appears or disappears changes more than a value. */
+/** An optional key that appears or disappears needs a restart, even if it is hot. */
 const isHot = ({ schema, live, next, at }: Key): boolean =>
   Reflect.get(schema, 'hot') === true && live[at] !== undefined && next[at] !== undefined

@@ -1,20 +1,23 @@
-// A copy of the store before a migration: the way back to the build before.
+// Copies the store before a migration, so that an operator can return to the previous build.
 import { readdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { systemClock, timestamp } from '../../../kernel/base/clock.ts'
 import { Fault, reasonOf, storeUnavailable } from '../../../kernel/base/errors.ts'
 import { sync, syncDir } from '../../../kernel/platform/sync-file.ts'
 
-const kept = 2
+const maxCopies = 2
 
-/** Copies the store beside itself, readable by its owner alone; keeps it and the newest other one. Returns the copy's file. */
+/**
+ * Copies the store into its own directory and returns the path of the copy. Keeps the two newest copies. The
+ * process's umask makes copies readable by their owner only.
+ */
 export async function copyStore(file: string, copyTo: (draft: string) => Promise<unknown>): Promise<string> {
   const copy = `${file}.before-${timestamp(systemClock.now()).replaceAll(/[-:]|\.\d+/g, '')}`
   const draft = `${copy}.tmp`
   try {
-    for (const old of besides(file, '.tmp')) rmSync(old) // of a start that was killed
+    for (const old of copiesEnding(file, '.tmp')) rmSync(old) // left by a start that was killed
     await copyTo(draft)
-    sync(draft) // SQLite does not
+    sync(draft) // SQLite does not sync it
     renameSync(draft, copy)
     syncDir(dirname(file))
   } catch (cause) {
@@ -22,13 +25,13 @@ export async function copyStore(file: string, copyTo: (draft: string) => Promise
     const message = `the store cannot be copied before its migration: ${reasonOf(cause)}; free space in ${dirname(file)}`
     throw new Fault(storeUnavailable, message, { cause })
   }
-  const others = besides(file, 'Z').filter(other => other !== copy) // later ones, too: a clock may have been set back
-  for (const old of others.slice(0, 1 - kept)) rmSync(old)
+  const others = copiesEnding(file, 'Z').filter(other => other !== copy) // also later ones: the clock may have been set back
+  for (const old of others.slice(0, 1 - maxCopies)) rmSync(old)
   return copy
 }
 
-/** Returns the files of copies with this ending, the oldest first: their names have the time. */
-const besides = (file: string, ending: string): string[] =>
+/** Returns the copies with this file ending, oldest first: their names contain the time. */
+const copiesEnding = (file: string, ending: string): string[] =>
   readdirSync(dirname(file))
     .filter(name => name.startsWith(`${basename(file)}.before-`) && name.endsWith(ending))
     .sort()

@@ -2,8 +2,8 @@ import { lchownSync, lstatSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * Notes what is in a service's directory before root works in it. The returned function gives what root has made there
- * since to the owner of the directory, and nothing else: --data-dir may name any directory.
+ * Lists the entries of a service's directory before root works in it. The returned function gives entries that root has
+ * created since then to the directory's owner. It changes no other entry, because --data-dir may name any directory.
  */
 export function keepOwner(dir: string): () => void {
   if (process.getuid?.() !== 0) return () => {}
@@ -15,7 +15,7 @@ export function keepOwner(dir: string): () => void {
   }
 }
 
-/** One text for each state of an entry: its status changes with every write. */
+/** Returns the entries with their ctime, which changes with every write. */
 const entriesOf = (dir: string): string[] =>
   statSync(dir, { throwIfNoEntry: false })?.isDirectory()
     ? readdirSync(dir).map(name => `${lstatSync(join(dir, name), { bigint: true }).ctimeNs}/${name}`)

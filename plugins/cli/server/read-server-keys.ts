@@ -1,4 +1,3 @@
-// The server's configuration for commands.
 import { resolve } from 'node:path'
 import { type TObject, Type } from 'typebox'
 import type { PlaceOf } from '../../../kernel/base/config.ts'
@@ -25,7 +24,7 @@ const keysOf = (plugins: readonly Plugin[]): TObject =>
     ...Object.assign({}, ...plugins.map(plugin => plugin.keys?.properties ?? {}))
   })
 
-/** Reads top-level keys from file, environment and flags. A start checks them later, with all sections. */
+/** Reads top-level keys from file, environment and flags. They are validated later, together with all sections. */
 export function readServerKeys({ plugins, file }: Source, given: Args): GivenKeys {
   const schema = keysOf(plugins)
   const flags = Object.fromEntries(Object.keys(schema.properties).map(key => [key, given[key]]))
@@ -41,7 +40,7 @@ export const dataDirOf = (keys: Args): string =>
 
 const formats = ['auto', 'json', 'pretty'] as const
 
-/** An invalid value is reported later with the other problems of the configuration; until then the default applies. */
+/** Returns the log options. Uses the default for an invalid value, which is reported later with all other problems. */
 export const logOptions = (keys: Args) => ({
   level: /^(debug|info|warn|error)$/.exec(String(keys['log_level']))?.[0] ?? 'info',
   format: formats.find(format => format === keys['log_format']) ?? 'auto'

@@ -41,14 +41,14 @@ export async function serve({
       log.error('store.unavailable', error.message)
       return
     }
-    log.error('store.broken', `the disk failed a commit, the server stops: ${error.message}`)
+    log.error('store.broken', `a commit failed on disk, so the server stops: ${error.message}`)
     failed.reject(error)
   }
   const started = options(log)
   const openDisk = (file: string) =>
     watchDisk(file, {
       onFailure: onStoreFailure,
-      onCopied: copy => log.info('store.copied', 'the store is copied before its migration', { file: copy })
+      onCopied: copy => log.info('store.copied', 'the store was copied before its migration', { file: copy })
     })
   const openWatched: typeof openStore = (place, stores) => {
     const open = () => openStore(place, stores, openDisk)
@@ -65,7 +65,7 @@ export async function serve({
   const done = failed.promise.finally(async () => {
     await server.stop().catch(failures => {
       logReleaseFailure(log)(failures)
-      throw new Fault(internal, 'some resources were not released in order; see the log')
+      throw new Fault(internal, 'some resources were not released; see the log')
     })
     log.info('server.stopped', 'stopped; agents keep forwarding')
   })

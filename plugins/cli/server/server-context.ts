@@ -1,4 +1,4 @@
-// The context of a command that runs on the server host: configuration, data directory, store and services.
+// The context of a command that runs on the server's host: configuration, data directory, store and services.
 
 import { plugins as builtin } from '../../../config/plugins.ts'
 import { throwProblems } from '../../../kernel/base/config.ts'
@@ -29,17 +29,17 @@ interface Context {
 }
 
 interface Lifetime {
-  readonly signal: AbortSignal // default end of a server
-  readonly acquired: Releases // by `open`
+  readonly signal: AbortSignal // stops a server, unless the command passes its own
+  readonly acquired: Releases // of services that `open` starts
 }
 
-type ServerSide = Pick<CommandCall<object>, 'keys' | 'dataDir' | 'stores' | 'open' | 'serve'>
+type ServerContext = Pick<CommandCall<object>, 'keys' | 'dataDir' | 'stores' | 'open' | 'serve'>
 
 export function openServerContext(
   context: Context,
   given: Readonly<Record<string, unknown>>,
   { signal: stop, acquired }: Lifetime
-): ServerSide {
+): ServerContext {
   const keys = (): GivenKeys => readServerKeys(context, given)
   return {
     keys() {
@@ -81,7 +81,7 @@ const optionsOf = (
   return { plugins, sections, keys, placeOf, version, log, dataDir }
 }
 
-/** Reads the file again; the plugins are those of the start. */
+/** Reads the file again, for the plugins that are running. */
 function rereadOf(context: Context, given: Table, defaults: Table): Reread {
   const { plugins, specifiers } = context
   const file = context.file && readConfigFile(context.file.path)

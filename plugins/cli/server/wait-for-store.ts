@@ -1,4 +1,3 @@
-// A store that is away when the server starts is waited for. The API answers meanwhile.
 import { systemClock } from '../../../kernel/base/clock.ts'
 import { Fault, storeOutcomeUnknown, storeUnavailable } from '../../../kernel/base/errors.ts'
 import type { Log } from '../../../kernel/base/log.ts'
@@ -7,7 +6,7 @@ import { openStoreWaitServer } from '../../http/exports.ts'
 
 interface Options {
   readonly open: () => Promise<Database>
-  readonly keys: object // of the server; validated
+  readonly keys: object // validated keys of the server
   readonly log: Log
   readonly signal: AbortSignal
 }
@@ -15,9 +14,12 @@ interface Options {
 const firstPauseMs = 500
 const lastPauseMs = 5_000
 const logMs = 60_000
-const passing = [storeUnavailable, storeOutcomeUnknown]
+const transient = [storeUnavailable, storeOutcomeUnknown]
 
-/** Opens the store as soon as it is there. Rejects with what waiting does not mend, or with the reason of `signal`. */
+/**
+ * Opens the store, and retries while it is offline. Until then, a stand-in server answers API requests. Rejects with an error
+ * that a retry does not solve, or with the reason of `signal`.
+ */
 export async function waitForStore({ open, keys, log, signal }: Options): Promise<Database> {
   const stopped = whenAborted(signal)
   let reason = 'the store is being opened'
@@ -28,7 +30,7 @@ export async function waitForStore({ open, keys, log, signal }: Options): Promis
       try {
         return await Promise.race([open(), stopped])
       } catch (error) {
-        if (!(error instanceof Fault && passing.includes(error.errorCode))) throw error
+        if (!(error instanceof Fault && transient.includes(error.errorCode))) throw error
         reason = error.message
       }
       if (systemClock.monotonic() - loggedAt >= logMs) {
@@ -50,6 +52,6 @@ function whenAborted(signal: AbortSignal): Promise<never> {
   const stop = (): void => reject(signal.reason)
   if (signal.aborted) stop()
   else signal.addEventListener('abort', stop, { once: true })
-  promise.catch(() => {}) // nobody may wait any more
+  promise.catch(() => {}) // it may reject when nobody awaits it
   return promise
 }

@@ -1,11 +1,13 @@
-// Classifies a failed change: the disk refuses changes for now, or it is broken and the process must stop.
+// Classifies a failed write: either the disk refuses writes for now, or it is broken and the process must stop.
 import { rmSync, statSync, writeFileSync } from 'node:fs'
 import { Fault, reasonOf, storeUnavailable } from '../../../kernel/base/errors.ts'
 import type { Disk } from '../../../kernel/store/open.ts'
 import { copyStore } from './copy-store.ts'
 
 const unavailable = (why: string, cause?: unknown): Fault =>
-  new Fault(storeUnavailable, `the store takes no changes now: ${why}; nothing was changed`, { cause })
+  new Fault(storeUnavailable, `the store accepts no changes at present: ${why}; nothing was changed`, {
+    cause
+  })
 
 interface Options {
   readonly onFailure: (error: Error) => void
@@ -15,7 +17,7 @@ interface Options {
 export function watchDisk(file: string, { onFailure, onCopied }: Options): Disk {
   const { dev, ino } = statSync(file)
 
-  /** Detects a removed file: SQLite would keep writing to it. */
+  /** Throws if the file was removed, because SQLite would keep writing to it. */
   function requireWritable(): void {
     const now = statSync(file, { throwIfNoEntry: false })
     if (now?.dev === dev && now.ino === ino) return
@@ -28,7 +30,7 @@ export function watchDisk(file: string, { onFailure, onCopied }: Options): Disk 
     for (let cause = error; cause instanceof Error; cause = cause.cause) {
       const [, code] = /^SQLITE_(FULL|READONLY|CANTOPEN|IOERR\w*|CORRUPT|NOTADB)/.exec(codeOf(cause)) ?? []
       if (code === undefined) continue
-      const isBroken = /CORRUPT|NOTADB|FSYNC/.test(code) // what fsync has refused may be lost
+      const isBroken = /CORRUPT|NOTADB|FSYNC/.test(code) // after a failed fsync, data may be lost
       const refusal = isBroken ? null : code.startsWith('IOERR') ? refusalOf(file) : reasonOf(cause)
       const reported = refusal === null ? cause : unavailable(refusal, error)
       onFailure(reported)
@@ -46,7 +48,7 @@ export function watchDisk(file: string, { onFailure, onCopied }: Options): Disk 
 
 const codeOf = (error: Error): string => ('code' in error ? String(error.code) : '')
 
-/** Tells an I/O error because of a quota or a read-only filesystem, which SQLite does not name, from a failing disk. */
+/** Returns the reason if a quota or a read-only filesystem caused an I/O error, or null for a failing disk. SQLite does not tell. */
 function refusalOf(file: string): string | null {
   const probe = `${file}.probe`
   try {

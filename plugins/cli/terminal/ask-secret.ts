@@ -16,7 +16,7 @@ export async function askSecret(
   if (isTerminal) process.stderr.write(prompt)
   try {
     for await (const line of lines) if (line !== '') return line
-    throw new Fault(wrongUsage, `no secret was given by ${variable}, the prompt or standard input`)
+    throw new Fault(wrongUsage, `no secret: set ${variable}, or enter it at the prompt or on standard input`)
   } finally {
     lines.close()
     if (isTerminal) process.stderr.write('\n')

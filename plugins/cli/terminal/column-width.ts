@@ -1,9 +1,9 @@
 // Widths of texts in terminal columns.
 
-// East Asian wide and full-width forms, and emoji: two columns each.
+// East Asian wide and full-width forms and emoji take two columns each.
 const wide =
   /^[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1f64f}\u{1f680}-\u{1faff}\u{20000}-\u{3fffd}]/u
-let segmenter: Intl.Segmenter | undefined // slow to make, and few texts need it
+let segmenter: Intl.Segmenter | undefined // slow to create, and few texts need it
 
 const charWidth = (char: string): number =>
   wide.test(char) || /\ufe0f/.test(char) ? 2 : /^\p{M}/u.test(char) ? 0 : 1
@@ -35,17 +35,16 @@ export function cut(text: string, width: number): string {
 const minWidth = 12
 const gap = 2
 
-/** A column of a table: its natural width, and whether a part of its cells would be useless or wrong. */
-export interface Measured {
-  readonly width: number
-  readonly isRigid: boolean
+export interface ColumnSize {
+  readonly width: number // of the widest cell
+  readonly isRigid: boolean // its cells must not be cut
 }
 
 /**
- * Returns the widths of the columns that fit into `limit`. Texts are narrowed to 12 at least, the widest first; where that
- * is not enough, columns are left out from the right, but never the first.
+ * Returns the widths of the columns that fit into `limit`. Narrows the widest texts first, to no less than 12 columns; if
+ * that is not enough, omits columns from the right, but never the first.
  */
-export function fit(columns: readonly Measured[], limit: number): number[] {
+export function fit(columns: readonly ColumnSize[], limit: number): number[] {
   for (let count = columns.length; count > 1; count--) {
     const widths = narrowed(columns.slice(0, count), limit)
     if (sum(widths) <= limit) return widths
@@ -53,7 +52,7 @@ export function fit(columns: readonly Measured[], limit: number): number[] {
   return narrowed(columns.slice(0, 1), limit)
 }
 
-function narrowed(columns: readonly Measured[], limit: number): number[] {
+function narrowed(columns: readonly ColumnSize[], limit: number): number[] {
   const widths = columns.map(({ width }) => width)
   while (sum(widths) > limit) {
     const open = columns.map(({ isRigid }, at) =>

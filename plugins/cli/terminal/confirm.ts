@@ -7,7 +7,7 @@ interface Options {
   readonly isSure: boolean // --yes
 }
 
-/** Returns `confirm` of a command: it asks at a terminal, unless --yes was given. */
+/** Returns the `confirm` of a command, which asks at a terminal unless --yes was given. */
 export const openConfirm =
   ({ input, isSure }: Options): CommandCall<object>['confirm'] =>
   async (question, { losses = async () => [], unattended = 'proceed' } = {}) => {
@@ -20,5 +20,5 @@ export const openConfirm =
     const terminal = createInterface({ input, output: process.stderr })
     const answer = await terminal.question(`${question} [y/N] `)
     terminal.close()
-    if (!/^y(es)?$/i.test(answer.trim())) throw new Fault(wrongUsage, 'not confirmed; nothing is changed')
+    if (!/^y(es)?$/i.test(answer.trim())) throw new Fault(wrongUsage, 'not confirmed; nothing was changed')
   }

@@ -2,9 +2,10 @@ import { Fault, wrongUsage } from '../../../kernel/base/errors.ts'
 
 const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 }
 
-/** Reads '30s', '10m', '1h' or '7d' of the option --for. */
+/** Returns the seconds of '30s', '10m', '1h' or '7d', the value of --for. */
 export function parseDuration(text: string): number {
   const [, count, unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? []
-  if (count === undefined) throw new Fault(wrongUsage, `--for ${text} is no time; give 30s, 10m, 1h or 7d`)
+  if (count === undefined)
+    throw new Fault(wrongUsage, `--for must be a duration such as 30s, 10m, 1h or 7d, got ${text}`)
   return Number(count) * (units[unit] ?? 1)
 }

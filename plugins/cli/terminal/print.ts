@@ -1,11 +1,11 @@
 import { escapeControlChars } from '../../../kernel/base/log.ts'
 import type { Column, Print } from '../../../kernel/cli/command.ts'
-import { cut, fit, type Measured, pad, widthOf } from './column-width.ts'
+import { type ColumnSize, cut, fit, pad, widthOf } from './column-width.ts'
 
 type Row = Readonly<Record<string, unknown>>
 type Cell = Column<never>
 
-/** The terminal of a table. Without one, a table is complete, with exact times and without colors. */
+/** The terminal to print on. Without one, tables are complete, with exact times and without colors. */
 export interface Terminal {
   readonly width: number
   readonly now: number // ms since 1970
@@ -13,7 +13,7 @@ export interface Terminal {
 }
 type Style = 'bold' | 'green' | 'yellow' | 'red'
 
-/** Prints results as tables or JSON. `out`: standard output; `err`: standard error. */
+/** Prints results as tables or JSON. `out` writes to standard output, `err` to standard error. */
 export function openPrint(
   output: 'table' | 'json',
   out: (text: string) => void,
@@ -26,10 +26,9 @@ export function openPrint(
       if (output === 'json') return json(value)
       if (!Array.isArray(value)) out(record(value as Row, columns, terminal))
       else {
-        const { text, leftOut } = table(value as readonly Row[], columns, terminal) // rows of the API
+        const { text, omitted } = table(value as readonly Row[], columns, terminal) // rows of the API
         out(text)
-        if (leftOut.length > 0)
-          err(`left out: ${leftOut.join(', ')}; a wider terminal or --output json shows all`)
+        if (omitted.length > 0) err(`omitted: ${omitted.join(', ')}; use a wider terminal or --output json`)
       }
       if (last !== undefined) out(last)
     },
@@ -54,11 +53,11 @@ function record(row: Row, columns: readonly Cell[] = Object.keys(row), terminal?
 }
 
 function table(rows: readonly Row[], given: readonly Cell[] | undefined, terminal: Terminal | undefined) {
-  if (rows.length === 0) return { text: 'none', leftOut: [] }
+  if (rows.length === 0) return { text: 'none', omitted: [] }
   const columns = given ?? scalars(rows)
   const names = columns.map(nameOf)
   const cells = rows.map(row => columns.map(column => shortened(cellOf(row, column), terminal)))
-  const measured = names.map((name, at): Measured => {
+  const measured = names.map((name, at): ColumnSize => {
     const texts = cells.map(row => row[at] ?? '')
     const width = texts.reduce((max, cell) => Math.max(max, widthOf(cell)), widthOf(name))
     return { width, isRigid: name.endsWith('_id') || texts.every(isExact) }
@@ -77,10 +76,10 @@ function table(rows: readonly Row[], given: readonly Cell[] | undefined, termina
     (_, name) => terminal?.paint('bold', name) ?? name
   )
   const body = cells.map(row => line(row, (name, cell) => paintedCell(name, cell, terminal)))
-  return { text: [head, ...body].join('\n'), leftOut: names.slice(widths.length) }
+  return { text: [head, ...body].join('\n'), omitted: names.slice(widths.length) }
 }
 
-/** Short cells, numbers and times: a part of one is another. */
+/** Short cells, numbers and times must not be cut: a part would be a different value. */
 const isExact = (cell: string): boolean => cell.length <= 16 || /^\d+$/.test(cell) || isTime(cell)
 
 const isTime = (cell: string): boolean => /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(cell)
@@ -115,14 +114,14 @@ function paintedCell(name: string, cell: string, terminal: Terminal | undefined)
 const nameOf = (column: Cell): string => (typeof column === 'string' ? column : column[0])
 
 const cellOf = (row: Row, column: Cell): string =>
-  text(typeof column === 'string' ? row[column] : column[1](row as never)) // the row that the command passed
+  text(typeof column === 'string' ? row[column] : column[1](row as never)) // the command passed the row
 
 const scalars = (rows: readonly Row[]): string[] =>
   Object.entries(rows[0] ?? {})
     .filter(([, value]) => value === null || typeof value !== 'object')
     .map(([key]) => key)
 
-/** Returns the text of a cell on one line; control characters are escaped. */
+/** Returns the text of a cell on one line, with control characters escaped. */
 const text = (value: unknown): string => {
   if (value === null || value === undefined) return '-'
   if (Array.isArray(value)) return value.map(text).join(', ')
@@ -136,7 +135,7 @@ const ageUnits = [
   ['s', 1]
 ] as const
 
-/** Returns the distance of a time from `now` in the largest unit that fits: '5 min ago', 'in 3 h'. */
+/** Returns the time relative to `now`, in the largest unit that fits: '5 min ago', 'in 3 h'. */
 function ageOf(ms: number, now: number): string {
   const secs = Math.round((now - ms) / 1000)
   const [unit, size] = ageUnits.find(([, size]) => Math.abs(secs) >= size) ?? ['s', 1]

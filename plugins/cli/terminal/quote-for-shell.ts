@@ -1,3 +1,3 @@
-/** Quotes a word for a shell, where it needs it. */
+/** Quotes a word for a shell, if needed. */
 export const quoteForShell = (word: string): string =>
   /^[\w./:@-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`

@@ -1,4 +1,4 @@
-// Messages of commands when the server is missing or is another program.
+// Error messages of commands when no server, or another program, answers.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -8,7 +8,7 @@ import { openApiClient } from '../api/api-client.ts'
 const apiOf = (origin: string) =>
   openApiClient({ origin, token: 'x', exitOf: async () => 1, plainHttp: 'refused' })
 
-t.test('a redirect is not followed with the token; the error says where it leads', async t => {
+t.test('a redirect is not followed, so the token stays here; the error names the destination', async t => {
   const asked: (string | undefined)[] = []
   const server = createServer(({ url }, response) => {
     asked.push(url)
@@ -20,12 +20,12 @@ t.test('a redirect is not followed with the token; the error says where it leads
 
   await t.rejects(api.get('/v1/clients'), {
     errorCode: { code: 'internal', http: 301 },
-    message: /status 301 .*not from a sluice server; it leads to https:\/\/other\.example\//
+    message: /status 301 .*not from a sluice server; it redirects to https:\/\/other\.example\//
   })
   t.same(asked, ['/v1/clients'])
 })
 
-t.test('another program that answers is named, whatever it says', async t => {
+t.test('the error says that another program answered, whatever its reply', async t => {
   const server = createServer((_, response) => void response.end(answer))
   let answer = '{}'
   await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -39,7 +39,7 @@ t.test('another program that answers is named, whatever it says', async t => {
   await t.rejects(api.get('/v1/clients/x'), { message })
 })
 
-t.test('a server that does not answer is named with the cause', async t => {
+t.test('the error for an unreachable server names the cause', async t => {
   const server = createServer()
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const { port } = server.address() as AddressInfo
@@ -53,36 +53,33 @@ t.test('a server that does not answer is named with the cause', async t => {
   })
 })
 
-t.test(
-  'a known operation is sent with its path, query and body; a list is read to its last page',
-  async t => {
-    const asked: string[] = []
-    const server = createServer((request, response) => {
-      asked.push(`${request.method} ${request.url}`)
-      if (request.method !== 'GET') return void response.writeHead(204).end()
-      const isFirst = !request.url?.includes('cursor')
-      if (isFirst) response.setHeader('link', '</v1/rules?client=a+b&cursor=x>; rel="next"')
-      response.end(JSON.stringify([{ rule_id: isFirst ? '1' : '2' }]))
-    })
-    await once(server.listen(0, '127.0.0.1'), 'listening')
-    t.teardown(() => server.close())
-    const api = apiOf(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+t.test('an operation is sent with its path and query, and a list is read to the last page', async t => {
+  const asked: string[] = []
+  const server = createServer((request, response) => {
+    asked.push(`${request.method} ${request.url}`)
+    if (request.method !== 'GET') return void response.writeHead(204).end()
+    const isFirst = !request.url?.includes('cursor')
+    if (isFirst) response.setHeader('link', '</v1/rules?client=a+b&cursor=x>; rel="next"')
+    response.end(JSON.stringify([{ rule_id: isFirst ? '1' : '2' }]))
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => server.close())
+  const api = apiOf(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
 
-    const rows = await api.rows('GET /v1/rules', { query: { client: 'a b', owner: undefined } })
-    const done = await api.call('DELETE /v1/rules/{rule_id}', {
-      path: { rule_id: 'a/b' },
-      query: { ack_timeout_secs: 3 }
-    })
+  const rows = await api.rows('GET /v1/rules', { query: { client: 'a b', owner: undefined } })
+  const done = await api.call('DELETE /v1/rules/{rule_id}', {
+    path: { rule_id: 'a/b' },
+    query: { ack_timeout_secs: 3 }
+  })
 
-    t.same(
-      rows.map(({ rule_id }) => rule_id),
-      ['1', '2']
-    )
-    t.equal(done, undefined)
-    t.same(asked, [
-      'GET /v1/rules?client=a+b',
-      'GET /v1/rules?client=a+b&cursor=x',
-      'DELETE /v1/rules/a%2Fb?ack_timeout_secs=3'
-    ])
-  }
-)
+  t.same(
+    rows.map(({ rule_id }) => rule_id),
+    ['1', '2']
+  )
+  t.equal(done, undefined)
+  t.same(asked, [
+    'GET /v1/rules?client=a+b',
+    'GET /v1/rules?client=a+b&cursor=x',
+    'DELETE /v1/rules/a%2Fb?ack_timeout_secs=3'
+  ])
+})

@@ -26,11 +26,11 @@ const commands = [
 async function script(shell: string): Promise<string> {
   const lines: string[] = []
   const print = { line: (text: string) => void lines.push(text), data() {} }
-  await completion(commands).run({ args: { shell }, print } as never) // the command reads nothing else
+  await completion(commands).run({ args: { shell }, print } as never) // the command uses nothing else
   return lines.join('\n')
 }
 
-const skip = spawnSync('bash', ['--version']).error ? 'bash is not installed here' : false
+const skip = spawnSync('bash', ['--version']).error ? 'bash is not installed' : false
 
 t.test('bash completes commands, groups and options', { skip }, async t => {
   const table: readonly [string[], string][] = [
@@ -41,7 +41,7 @@ t.test('bash completes commands, groups and options', { skip }, async t => {
     [['backup', 'file', '--'], '--to --dry-run --config --output --help'],
     [['--c'], '--config'],
     [['--config', 'server.toml', 'client', ''], 'list rename'],
-    [['--config', '=', 'server.toml', 'client', 'r'], 'rename'], // how bash splits --config=FILE
+    [['--config', '=', 'server.toml', 'client', 'r'], 'rename'], // bash splits --config=FILE like this
     [['client', 'list', '--config', 'server.t'], ''], // the shell completes file names itself
     [['completion', 'f'], 'fish'],
     [['nonsense', 'x'], ''],
@@ -63,7 +63,7 @@ t.test('bash completes commands, groups and options', { skip }, async t => {
   }
 })
 
-t.test('zsh and fish get the same table', async t => {
+t.test('the scripts for zsh and fish have the same completions', async t => {
   t.match(await script('zsh'), /bashcompinit[\s\S]*complete .*-F _sluice sluice/)
   t.match(
     await script('fish'),

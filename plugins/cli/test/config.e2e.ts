@@ -1,4 +1,4 @@
-// A command takes its configuration from --config, before or after its name, else from SVC_CONFIG.
+// A command reads its configuration from --config, before or after its name, else from SVC_CONFIG.
 import { chmodSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -31,15 +31,15 @@ function configFixture(t: Test): string {
   return join(dir, 'sluice.toml')
 }
 
-t.test('the command of a plugin is found with --config before or after it, and with SVC_CONFIG', async t => {
+t.test("a plugin's command is found with --config before or after it, and with SVC_CONFIG", async t => {
   const file = configFixture(t)
-  const none = join(dirname(file), 'none.toml')
+  const missing = join(dirname(file), 'none.toml')
   const table: readonly [string[], Record<string, string>][] = [
     [['--config', file, 'acme', 'hello'], {}],
     [[`--config=${file}`, 'acme', 'hello'], {}],
     [['acme', 'hello', '--config', file], {}],
     [['acme', 'hello'], { SVC_CONFIG: file }],
-    [['--config', file, 'acme', 'hello'], { SVC_CONFIG: none }]
+    [['--config', file, 'acme', 'hello'], { SVC_CONFIG: missing }]
   ]
 
   for (const [args, env] of table)
@@ -47,7 +47,7 @@ t.test('the command of a plugin is found with --config before or after it, and w
   t.match(await sluice(['acme', 'hello']), { code: 2, stderr: /unknown command/ })
 })
 
-t.test('every kind of command takes --config on either side', async t => {
+t.test('every kind of command takes --config before or after its name', async t => {
   const file = configFixture(t)
   const unreachable = { SVC_SERVER: 'http://127.0.0.1:9', SVC_TOKEN: 'x'.repeat(43) }
   const table: readonly [string[], number][] = [
@@ -79,7 +79,7 @@ t.test("--config before an agent command names the agent's configuration", async
   })
 })
 
-t.test('a missing configuration is named by every command', async t => {
+t.test('every command names a missing configuration file', async t => {
   const file = join(t.testdir(), 'none.toml')
 
   for (const args of [['client', 'list'], ['gen-token'], ['plugin', 'list']])

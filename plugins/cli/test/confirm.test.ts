@@ -8,7 +8,7 @@ const terminal = (answer: string) => {
   return input
 }
 
-t.test('at a terminal, only yes is a yes, after what goes was shown', async t => {
+t.test('at a terminal the losses are shown, and only y or yes confirms', async t => {
   let wasShown = 0
   const losses = async () => {
     wasShown++
@@ -19,12 +19,12 @@ t.test('at a terminal, only yes is a yes, after what goes was shown', async t =>
   for (const answer of ['', 'n', 'yep'])
     await t.rejects(openConfirm({ input: terminal(answer), isSure: false })('Delete?', { losses }), {
       errorCode: { exit: 2 },
-      message: /nothing is changed/
+      message: /nothing was changed/
     })
   t.equal(wasShown, 6)
 })
 
-t.test('with --yes, and where nobody can be asked, nothing is asked', async t => {
+t.test('with --yes or without a terminal there is no question', async t => {
   const losses = () => t.fail('shown to nobody') as never
   await openConfirm({ input: terminal('n'), isSure: true })('Delete?', { losses })
   await openConfirm({ input: new PassThrough(), isSure: false })('Delete?', { losses })

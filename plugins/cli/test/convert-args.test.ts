@@ -11,7 +11,7 @@ t.test('an invalid choice is refused with the list of choices', async t => {
   t.throws(() => convertArgs(args, { size: '-5' }), { message: 'SIZE must be >= 0' })
 })
 
-t.test('an argument that is not exactly a number or a boolean is refused, not bent into one', async t => {
+t.test('an argument that only resembles a number or a boolean is refused, not coerced', async t => {
   const args = Type.Object({ bytes: Type.Integer(), on: Type.Optional(Type.Boolean()) })
 
   for (const bytes of ['', 'true', '1.9', '1e3', '0x10', ' 1'])

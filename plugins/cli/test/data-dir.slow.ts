@@ -1,4 +1,4 @@
-// Directories of server and agent: which one is used, and that a refused one stays as it was.
+// Directories of server and agent: their precedence, and that a refused directory stays unchanged.
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -8,7 +8,7 @@ import { unsuitableKind } from '../server/check-filesystem.ts'
 const uri = `svc://127.0.0.1:1/enroll?pin=sha256:${'a'.repeat(64)}&code=x`
 const backup = 'nightly.backup'
 
-/** Commands that make or open a directory. */
+/** Commands that create or open a directory. */
 const commands: readonly [string[], string][] = [
   [['server'], '--data-dir'],
   [['up'], '--data-dir'],
@@ -18,7 +18,7 @@ const commands: readonly [string[], string][] = [
   [['agent', 'enroll', uri], '--state-dir']
 ]
 
-t.test('a directory that others may read or write is refused: 78, and it stays as it was', async t => {
+t.test('a directory that others can read or write is refused with 78 and stays unchanged', async t => {
   const dir = t.testdir()
   for (const mode of [0o755, 0o740, 0o720, 0o704, 0o702]) {
     chmodSync(dir, mode)
@@ -37,20 +37,24 @@ t.test('a directory that others may read or write is refused: 78, and it stays a
 
 const skip = unsuitableKind('/dev/shm') === 'tmpfs' ? false : 'there is no tmpfs at /dev/shm'
 
-t.test('on a refused filesystem nothing is made, and a directory keeps its mode', { skip }, async t => {
-  const dir = mkdtempSync('/dev/shm/sluice-test-')
-  t.teardown(() => rmSync(dir, { recursive: true, force: true }))
-  chmodSync(dir, 0o755)
-  for (const [command, flag] of commands.filter(([, flag]) => flag === '--data-dir'))
-    for (const path of [dir, join(dir, 'a/b')]) {
-      const { code, stderr } = await sluice([...command, flag, path])
-      t.match({ code, stderr }, { code: 78, stderr: /^startup\.unsupported_filesystem/ }, command.join(' '))
-    }
-  t.same(readdirSync(dir), [])
-  t.equal(statSync(dir).mode & 0o777, 0o755)
-})
+t.test(
+  'on an unsuitable filesystem nothing is created, and a directory keeps its mode',
+  { skip },
+  async t => {
+    const dir = mkdtempSync('/dev/shm/sluice-test-')
+    t.teardown(() => rmSync(dir, { recursive: true, force: true }))
+    chmodSync(dir, 0o755)
+    for (const [command, flag] of commands.filter(([, flag]) => flag === '--data-dir'))
+      for (const path of [dir, join(dir, 'a/b')]) {
+        const { code, stderr } = await sluice([...command, flag, path])
+        t.match({ code, stderr }, { code: 78, stderr: /^startup\.unsupported_filesystem/ }, command.join(' '))
+      }
+    t.same(readdirSync(dir), [])
+    t.equal(statSync(dir).mode & 0o777, 0o755)
+  }
+)
 
-t.test('an empty name of a directory is no name: the next in order is used', async t => {
+t.test('an empty directory name counts as not given: the next source is used', async t => {
   const dir = t.testdir()
   const next = { XDG_STATE_HOME: dir, HOME: '/nowhere' }
   const usedBy = async (env: Record<string, string>, ...args: string[]) =>
@@ -64,10 +68,10 @@ t.test('an empty name of a directory is no name: the next in order is used', asy
   ]
 
   for (const [path, env, args] of table) t.equal(await usedBy(env, ...args), path)
-  t.notOk(existsSync('.local'), 'nothing is made in the current directory')
+  t.notOk(existsSync('.local'), 'nothing is created in the current directory')
 })
 
-t.test('a start that its configuration refuses makes no directory', async t => {
+t.test('a start with an invalid configuration creates no directory', async t => {
   const dir = join(t.testdir(), 'data')
   for (const SVC_LOG_LEVEL of ['loud', 'DEBUG']) {
     t.equal((await sluice(['server', '--data-dir', dir], { SVC_LOG_LEVEL })).code, 78)
@@ -75,7 +79,7 @@ t.test('a start that its configuration refuses makes no directory', async t => {
   }
 })
 
-t.test('what cannot be locked says why: only a second server is "in use"', async t => {
+t.test('the error for a failed lock names the cause: "in use" means a second server', async t => {
   const dir = join(t.testdir(), 'data')
   mkdirSync(join(dir, 'lock.db'), { recursive: true, mode: 0o700 })
   t.match(await sluice(['server', '--data-dir', dir]), {

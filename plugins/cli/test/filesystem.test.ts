@@ -2,7 +2,7 @@ import t from 'tap'
 import { refusedKind, typeAt } from '../server/check-filesystem.ts'
 
 t.test(
-  'network, cluster, guest-share and memory filesystems are refused, local ones of FUSE are not',
+  'network, cluster, guest-share and memory filesystems are refused; local FUSE filesystems are allowed',
   async t => {
     const allowed = 'ext4 xfs btrfs zfs overlay bcachefs f2fs fuseblk fuse.fuse-overlayfs fuse.ntfs-3g'
     const unsuitable =
@@ -14,7 +14,7 @@ t.test(
   }
 )
 
-t.test('the filesystem of a path is that of its innermost mount, of those the one mounted last', async t => {
+t.test('a path has the filesystem of its innermost mount; of several there, the last one counts', async t => {
   const mounts = `22 1 253:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
 30 22 0:26 / /srv rw - nfs4 nas:/srv rw,vers=4.2
 31 30 0:27 / /srv/my\\040disk rw shared:5 master:2 - fuse.sshfs ann@nas:/ rw

@@ -1,4 +1,4 @@
-// login and logout, with real processes.
+// The commands login and logout, with real processes.
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -7,7 +7,7 @@ import { token as operatorToken, testCluster } from '../../../test/support/test-
 
 const password = 'correct horse battery staple'
 
-t.test('after login the commands need no token, and after logout they have none', async t => {
+t.test('after a login commands need no SVC_TOKEN; after a logout they are unauthenticated', async t => {
   const cluster = await testCluster(t)
   const api = (path: string, body: object) =>
     fetch(`${cluster.origin}${path}`, {
@@ -36,10 +36,14 @@ t.test('after login the commands need no token, and after logout they have none'
   t.equal(
     (await sluice(['client', 'list'], { ...env, SVC_TOKEN: token })).code,
     4,
-    'the earlier credential is revoked'
+    'the earlier token is revoked'
   )
   t.equal((await sluice(['logout'], env)).code, 0)
   t.match(await sluice(['client', 'list'], env), { code: 4, stderr: /^unauthenticated/ })
   t.match(await sluice(['logout'], env), { code: 4, stderr: /there is no login to/ })
-  t.equal((await sluice(['login', 'ann', '--server', 'http://10.0.0.1'], env, 'x\n')).code, 2, 'plain http')
+  t.equal(
+    (await sluice(['login', 'ann', '--server', 'http://10.0.0.1'], env, 'x\n')).code,
+    2,
+    'plain http is refused'
+  )
 })

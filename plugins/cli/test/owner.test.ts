@@ -7,7 +7,7 @@ const skip = process.getuid?.() === 0 ? false : 'only root can change owners'
 const nobody = 65534
 
 t.test(
-  "what root makes in a service's directory gets its owner; what was there, or is of others, does not",
+  "files that root creates in a service's directory get its owner; existing files and files of others do not",
   { skip },
   async t => {
     const dir = t.testdir({ 'of-root': '', old: { 'of-root': '' } })

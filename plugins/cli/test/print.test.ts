@@ -6,7 +6,8 @@ import { openPrint } from '../terminal/print.ts'
 const now = Date.parse('2026-01-15T12:00:00Z')
 
 function print(rows: object | readonly object[], width?: number) {
-  const [out, err]: [string[], string[]] = [[], []]
+  const out: string[] = []
+  const err: string[] = []
   const paint = (style: string, text: string) => (style === 'bold' ? text : `<${style}>${text}</>`)
   openPrint(
     'table',
@@ -19,7 +20,7 @@ function print(rows: object | readonly object[], width?: number) {
 
 const printed = (rows: readonly object[], width?: number): string => print(rows, width).out
 
-t.test('a table is no wider than the terminal: texts are cut, ids are not', async t => {
+t.test('a table fits the terminal: texts are cut, ids are not', async t => {
   const rows = [
     { client_id: '01K9ZJ4M5N6P7Q8R9S0TABCDEF', client_name: 'a name that is longer than it needs to be' }
   ]
@@ -30,7 +31,7 @@ t.test('a table is no wider than the terminal: texts are cut, ids are not', asyn
   t.match(lines[1], /^01K9ZJ4M5N6P7Q8R9S0TABCDEF {2}a name that is longer…$/)
 })
 
-t.test('nothing is cut in a pipe', async t => {
+t.test('output to a pipe is never cut', async t => {
   t.match(printed([{ name: 'x'.repeat(500) }]), 'x'.repeat(500))
 })
 
@@ -45,13 +46,13 @@ t.test('columns align by display width', async t => {
   t.same(columns, [6, 6, 6])
 })
 
-t.test('a cut never splits a character and ends with an ellipsis', async t => {
+t.test('a cut text ends with an ellipsis and has no split character', async t => {
   t.equal(cut('東京都', 4), '東…')
   t.equal(cut('abc', 3), 'abc')
   t.equal(cut('abcd', 3), 'ab…')
 })
 
-t.test('texts are narrowed to 12, then columns are left out from the right, but never the first', async t => {
+t.test('texts are narrowed to 12, then columns are omitted from the right, but never the first', async t => {
   const text = (width: number) => ({ width, isRigid: false })
   const rigid = (width: number) => ({ width, isRigid: true })
 
@@ -68,20 +69,20 @@ const quota = {
   note: 'x'.repeat(60)
 }
 
-t.test('a number is never cut; what does not fit is left out, and named', async t => {
+t.test('a number is never cut; columns that do not fit are omitted and listed', async t => {
   const { out, err } = print([quota], 26)
 
   t.equal(out, 'USER_ID  BYTES_USED\nann      500000000')
-  t.same(err, ['left out: period_end, note; a wider terminal or --output json shows all'])
+  t.same(err, ['omitted: period_end, note; use a wider terminal or --output json'])
 })
 
-t.test('a terminal shows ages and colours; a pipe exact times and none', async t => {
+t.test('a terminal shows ages and colors; a pipe gets exact times without colors', async t => {
   const edge = { state: 'failed', seen_at: '2026-01-15T11:55:00.000Z', until: '2026-01-15T15:00:00.000Z' }
 
   t.equal(printed([edge], 80), 'STATE   SEEN_AT    UNTIL\n<red>failed</>  5 min ago  in 3 h')
   t.equal(print(edge, 80).out.split('\n')[1], 'seen_at  2026-01-15T11:55:00.000Z (5 min ago)')
   t.match(printed([edge]), /^failed {2}2026-01-15T11:55:00.000Z {2}2026-01-15T15:00:00.000Z$/m)
-  t.equal(printed([{ name: 'failed' }], 80), 'NAME\nfailed', 'a name is no state')
+  t.equal(printed([{ name: 'failed' }], 80), 'NAME\nfailed', 'a name is not colored like a state')
 })
 
 t.test('sizes are whole numbers with a unit', async t => {

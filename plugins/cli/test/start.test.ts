@@ -1,4 +1,4 @@
-// The modules that a command loads before it starts to work, which take most of its time.
+// The modules that a command loads. Loading takes most of its time.
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -13,7 +13,7 @@ import { sluice } from '../../../test/support/process.ts'
 const preload = `--import=${import.meta.resolve('../../../test/support/list-modules.ts')}`
 const unreachable = { SVC_SERVER: 'http://127.0.0.1:9', SVC_TOKEN: 'x' }
 
-/** Returns the loaded modules and their packages. A bundle of libraries names the file of each part in a comment. */
+/** Returns the loaded modules and their packages. A bundle of libraries has a comment with the path of each file in it. */
 function readLoaded(file: string) {
   const loaded = (JSON.parse(readFileSync(file, 'utf8')) as string[]).filter(
     url => !/list-modules|^node:/.test(url)
@@ -52,7 +52,7 @@ for (const [argv, exit] of [
     t.ok(loaded.length < 80, `${loaded.length} modules`)
   })
 
-t.test('no command of the API needs manifests, ORM, schemas, wire or log, whatever it does', async t => {
+t.test('no API command loads manifests, ORM, schemas, wire or log', async t => {
   const dir = t.testdir({ 'fleet.json': '{"rules":[{}]}' })
   const api = createServer(({ method = '', url = '' }, response) => {
     const isList = method === 'GET' && !/openapi|\/(me|rules\/.+)$/.test(url)
@@ -90,7 +90,7 @@ t.test('no command of the API needs manifests, ORM, schemas, wire or log, whatev
   t.same(readLoaded(file).packages, ['commander', 'smol-toml', 'ulid'])
 })
 
-t.test('a disabled plugin has neither commands nor options of others', async t => {
+t.test('a disabled plugin adds no commands, and no options to commands of others', async t => {
   const config = join(t.testdir(), 'server.toml')
   writeFileSync(config, '[plugins.sni]\nenabled = false\n[plugins.quota]\nenabled = false\n')
   const run = (...argv: string[]) => sluice(['--config', config, ...argv], unreachable)
@@ -105,7 +105,7 @@ t.test('a disabled plugin has neither commands nor options of others', async t =
   t.notMatch(stdout, /--sni-fallback|quota/)
 })
 
-t.test('a broken plugin does not stop commands that read nothing of it', async t => {
+t.test('a broken plugin does not affect commands that read nothing from it', async t => {
   const dir = t.testdir({
     broken: { 'plugin.js': 'throw new Error("broken")', 'package.json': '{"type":"module"}' }
   })

@@ -1,4 +1,4 @@
-// Errors at a start and at a stop, with the real program: exit code and message.
+// Exit codes and messages of failed starts and stops, with the real program.
 import { once } from 'node:events'
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -22,7 +22,7 @@ const failedStart = async (dir: string, env: Record<string, string> = {}, ...arg
   return { exit: code, stderr }
 }
 
-t.test('a data directory in use by another server: 75', async t => {
+t.test('a start with a data directory in use by another server fails with 75', async t => {
   const dir = privateDir(t)
   t.teardown(lockStore(dir))
 
@@ -33,8 +33,12 @@ t.test('a data directory in use by another server: 75', async t => {
 })
 
 t.test(
-  'a database of a newer build: 78, with its migration',
-  { skip: notOnPostgres('servers of two releases share one, as test/postgres/rolling.postgres.ts has it') },
+  'a start with a database of a newer build fails with 78 and names the migration',
+  {
+    skip: notOnPostgres(
+      'servers of two releases share a database there: see test/postgres/rolling.postgres.ts'
+    )
+  },
   async t => {
     const dir = privateDir(t)
     const store = await openStore(join(dir, 'sluice.db'), [])
@@ -51,7 +55,7 @@ t.test(
 const tmpfs = '/dev/shm'
 const skip = unsuitableKind(tmpfs) === 'tmpfs' ? false : 'there is no tmpfs at /dev/shm'
 
-t.test('a filesystem without durable storage: 78', { skip }, async t => {
+t.test('a start on a filesystem without durable storage fails with 78', { skip }, async t => {
   const dir = mkdtempSync(join(tmpfs, 'sluice-test-'))
   t.teardown(() => rmSync(dir, { recursive: true, force: true }))
 
@@ -61,7 +65,7 @@ t.test('a filesystem without durable storage: 78', { skip }, async t => {
   })
 })
 
-t.test('an invalid directory, certificate, plugin, address or token: 78 each', async t => {
+t.test('a start with an invalid directory, certificate, plugin, address or token fails with 78', async t => {
   const dir = t.testdir({ file: '', 'other.pem': 'no certificate' })
   const config = join(dir, 'server.toml')
   const pem = join(dir, 'other.pem')
@@ -115,37 +119,34 @@ t.test('an invalid directory, certificate, plugin, address or token: 78 each', a
   for (const [stderr, result] of table) t.match(await result, { exit: 78, stderr }, String(stderr))
 })
 
-const away = { SVC_STORE_URL: 'postgres://sluice@127.0.0.1:1/sluice', SVC_STORE_PASSWORD: 'a-secret' }
+const offline = { SVC_STORE_URL: 'postgres://sluice@127.0.0.1:1/sluice', SVC_STORE_PASSWORD: 'a-secret' }
 
-t.test(
-  'a database that cannot be reached ends a command with 6; the server waits for it until SIGTERM',
-  async t => {
-    const dir = join(t.testdir(), 'data')
-    const reset = ['reset-password', 'root', '--temporary', '--data-dir', dir]
-    const message = /the database sluice at 127\.0\.0\.1:1 cannot be opened: .*start PostgreSQL/
-    const { code, stderr } = await sluice(reset, { ...freePorts, ...away })
-    t.match({ code, stderr }, { code: 6, stderr: message })
-    t.match(stderr, /^store_unavailable: (?![\s\S]*a-secret)/)
+t.test('an offline database ends a command with 6, but the server waits for it until SIGTERM', async t => {
+  const dir = join(t.testdir(), 'data')
+  const reset = ['reset-password', 'root', '--temporary', '--data-dir', dir]
+  const message = /the database sluice at 127\.0\.0\.1:1 cannot be opened: .*start PostgreSQL/
+  const { code, stderr } = await sluice(reset, { ...freePorts, ...offline })
+  t.match({ code, stderr }, { code: 6, stderr: message })
+  t.match(stderr, /^store_unavailable: (?![\s\S]*a-secret)/)
 
-    const server = start(t, ['server', '--data-dir', dir], { ...freePorts, ...away })
-    t.match(await server.until('store.awaited'), { level: 'warn', msg: message })
-    const stoppedAt = performance.now()
-    server.signal('SIGTERM')
+  const server = start(t, ['server', '--data-dir', dir], { ...freePorts, ...offline })
+  t.match(await server.until('store.awaited'), { level: 'warn', msg: message })
+  const stoppedAt = performance.now()
+  server.signal('SIGTERM')
 
-    t.equal(await server.exit, 0)
-    t.ok(performance.now() - stoppedAt < 1000)
-    t.notMatch(server.output(), /a-secret/)
-  }
-)
+  t.equal(await server.exit, 0)
+  t.ok(performance.now() - stoppedAt < 1000)
+  t.notMatch(server.output(), /a-secret/)
+})
 
-t.test('an address in use ends the wait for a database that cannot be reached: 78', async t => {
+t.test('a port in use ends the wait for an offline database with 78', async t => {
   const taken = createServer().listen(0, '127.0.0.1')
   await once(taken, 'listening')
   t.teardown(() => taken.close())
   const { port } = taken.address() as { port: number }
 
   t.match(
-    await failedStart(join(t.testdir(), 'data'), { ...away, SVC_METRICS_LISTEN: `127.0.0.1:${port}` }),
+    await failedStart(join(t.testdir(), 'data'), { ...offline, SVC_METRICS_LISTEN: `127.0.0.1:${port}` }),
     { exit: 78, stderr: /^startup\.listen_failed: metrics_listen 127\.0\.0\.1/m }
   )
 })
@@ -153,7 +154,7 @@ t.test('an address in use ends the wait for a database that cannot be reached: 7
 const plugin = (name: string, command: string) =>
   `export default { name: '${name}', version: '1.0.0', kernel: '^2.0.0', commands: [{ name: '${command}', summary: '', args: { properties: {} }, needs: 'nothing' }] }`
 
-t.test('two plugins with the same command are both named: 78', async t => {
+t.test('a start with conflicting commands fails with 78 and names both plugins', async t => {
   const dir = t.testdir({
     a: { 'plugin.js': plugin('a', 'shout loud') },
     b: { 'plugin.js': plugin('b', 'shout loud') },
@@ -173,21 +174,24 @@ t.test('two plugins with the same command are both named: 78', async t => {
   t.notMatch(stderr, / at /)
 })
 
-t.test('two plugins with one name are reported by their entries in the configuration: 78', async t => {
-  const dir = t.testdir({
-    a: { 'plugin.js': plugin('a', 'shout') },
-    b: { 'plugin.js': plugin('a', 'shout') }
-  })
-  chmodSync(dir, 0o755)
-  const config = join(dir, 'server.toml')
-  writeFileSync(config, '[plugins."./a"]\n[plugins."./b"]\n')
-  t.match(await failedStart(join(dir, 'data'), {}, '--config', config), {
-    exit: 78,
-    stderr: /plugin \.\/b: its name a is also the name of \.\/a; remove one of them/
-  })
-})
+t.test(
+  'a start with two plugins of the same name fails with 78 and names their configuration entries',
+  async t => {
+    const dir = t.testdir({
+      a: { 'plugin.js': plugin('a', 'shout') },
+      b: { 'plugin.js': plugin('a', 'shout') }
+    })
+    chmodSync(dir, 0o755)
+    const config = join(dir, 'server.toml')
+    writeFileSync(config, '[plugins."./a"]\n[plugins."./b"]\n')
+    t.match(await failedStart(join(dir, 'data'), {}, '--config', config), {
+      exit: 78,
+      stderr: /plugin \.\/b: its name a is also the name of \.\/a; remove one of them/
+    })
+  }
+)
 
-t.test('an invalid plugins table or enabled value stops the start: 78', async t => {
+t.test('a start with an invalid plugins table or enabled value fails with 78', async t => {
   const dir = t.testdir()
   const config = join(dir, 'server.toml')
   for (const [text, stderr] of [
@@ -200,7 +204,7 @@ t.test('an invalid plugins table or enabled value stops the start: 78', async t 
   }
 })
 
-t.test('config check says what a start would refuse, and starts nothing', async t => {
+t.test('config check reports the configuration errors of a start, without a start', async t => {
   const dir = t.testdir({
     'a.toml': '[plugins.rules]\nx = 1\n',
     'b.toml': '[plugins.users]\nenabled = false\n'
@@ -212,22 +216,25 @@ t.test('config check says what a start would refuse, and starts nothing', async 
   t.match(await sluice(['config', 'check']), { code: 0, stdout: 'the configuration is valid\n' })
 })
 
-t.test('a plugin whose release fails is named in the log, and the stop ends with 1', async t => {
-  const stuck = `export default { name: 'stuck', version: '1.0.0', kernel: '^2.0.0',
+t.test(
+  'a plugin that fails to release a resource is named in the log, and the stop exits with 1',
+  async t => {
+    const stuck = `export default { name: 'stuck', version: '1.0.0', kernel: '^2.0.0',
     async start({ defer }) { defer(() => Promise.reject(new Error('no way back'))) } }`
-  const dir = t.testdir({ stuck: { 'plugin.js': stuck }, 'server.toml': '[plugins."./stuck"]' })
-  chmodSync(dir, 0o755)
-  const server = start(
-    t,
-    ['server', '--data-dir', join(dir, 'data'), '--config', join(dir, 'server.toml')],
-    freePorts
-  )
-  await server.until('server.started')
+    const dir = t.testdir({ stuck: { 'plugin.js': stuck }, 'server.toml': '[plugins."./stuck"]' })
+    chmodSync(dir, 0o755)
+    const server = start(
+      t,
+      ['server', '--data-dir', join(dir, 'data'), '--config', join(dir, 'server.toml')],
+      freePorts
+    )
+    await server.until('server.started')
 
-  server.signal('SIGTERM')
+    server.signal('SIGTERM')
 
-  t.equal(await server.exit, 1)
-  t.match(await server.until('server.not_released'), { msg: 'plugin stuck did not stop: no way back' })
-  t.match(server.output(), /^internal: some resources were not released in order; see the log$/m)
-  t.notMatch(server.output(), /^ +at /m)
-})
+    t.equal(await server.exit, 1)
+    t.match(await server.until('server.not_released'), { msg: 'plugin stuck did not stop: no way back' })
+    t.match(server.output(), /^internal: some resources were not released; see the log$/m)
+    t.notMatch(server.output(), /^ +at /m)
+  }
+)

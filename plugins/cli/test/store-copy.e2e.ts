@@ -7,26 +7,24 @@ import { privateDir } from '../../../test/support/private-dir.ts'
 import { start } from '../../../test/support/process.ts'
 import { copyStore } from '../server/copy-store.ts'
 
-t.test(
-  'a start that migrates a store keeps a copy of it as it was; a first or another start makes none',
-  async t => {
-    const dir = privateDir(t)
-    await served(t, dir, 'quota')
-    await served(t, dir, 'quota')
-    t.same(copiesIn(dir), [])
+t.test('a start that migrates the store copies it first; other starts make no copy', async t => {
+  const dir = privateDir(t)
+  await startAndStop(t, dir, 'quota')
+  await startAndStop(t, dir, 'quota')
+  t.same(copiesIn(dir), [])
 
-    const log = await served(t, dir)
-    const [copy = ''] = copiesIn(dir)
-    t.match(log, new RegExp(`"event":"store.copied".*"file":"${copy}"`))
-    t.equal(statSync(copy).mode & 0o777, 0o600)
-    const [before, after] = [tablesIn(copy), tablesIn(join(dir, 'sluice.db'))]
-    t.ok(after.includes('quota') && !before.includes('quota'), `${before} ... ${after}`)
-    t.ok(before.includes('rules'))
+  const log = await startAndStop(t, dir)
+  const [copy = ''] = copiesIn(dir)
+  t.match(log, new RegExp(`"event":"store.copied".*"file":"${copy}"`))
+  t.equal(statSync(copy).mode & 0o777, 0o600)
+  const before = tablesIn(copy)
+  const after = tablesIn(join(dir, 'sluice.db'))
+  t.ok(after.includes('quota') && !before.includes('quota'), `${before} ... ${after}`)
+  t.ok(before.includes('rules'))
 
-    await served(t, dir)
-    t.equal(copiesIn(dir).length, 1)
-  }
-)
+  await startAndStop(t, dir)
+  t.equal(copiesIn(dir).length, 1)
+})
 
 t.test('the two newest copies are kept', async t => {
   const dir = privateDir(t)
@@ -39,7 +37,7 @@ t.test('the two newest copies are kept', async t => {
   t.equal(readFileSync(copy, 'utf8'), 'a copy')
 })
 
-t.test('a clock that was set back costs no new copy, and an unfinished copy is removed', async t => {
+t.test('a new copy survives a clock that was set back, and an unfinished copy is removed', async t => {
   const dir = privateDir(t)
   const file = join(dir, 'sluice.db')
   const ahead = ['20990101', '20990102'].map(day => `${file}.before-${day}T000000Z`)
@@ -49,7 +47,7 @@ t.test('a clock that was set back costs no new copy, and an unfinished copy is r
   t.same(readdirSync(dir).sort(), [copy, ahead[1]].map(name => basename(String(name))).sort())
 })
 
-t.test('a store that cannot be copied is not migrated, and the message says what to do', async t => {
+t.test('a store that cannot be copied is not migrated, and the error says what to do', async t => {
   const full = () => Promise.reject(new Error('database or disk is full'))
   await t.rejects(copyStore(join(privateDir(t), 'sluice.db'), full), {
     errorCode: { code: 'store_unavailable' },
@@ -66,8 +64,8 @@ function tablesIn(file: string): string[] {
   return rows.map(String)
 }
 
-/** Starts and stops a server; `disabled`: a plugin that it does without. Returns its log. */
-async function served(t: Test, dir: string, disabled?: string): Promise<string> {
+/** Starts and stops a server without the plugin `disabled`. Returns its log. */
+async function startAndStop(t: Test, dir: string, disabled?: string): Promise<string> {
   const config = join(dir, 'server.toml')
   writeFileSync(config, disabled === undefined ? '' : `[plugins.${disabled}]\nenabled = false\n`)
   const server = start(t, ['server', '--data-dir', dir, '--config', config], {

@@ -1,4 +1,4 @@
-// Failures between a command and a server, with real servers: TLS, names, ports.
+// Errors of commands that cannot reach a server because of TLS, names or ports. The servers are real.
 
 import { once } from 'node:events'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -21,7 +21,7 @@ async function listening(t: Test, server: Server | Tcp): Promise<number> {
 const list = (origin: string, env: Readonly<Record<string, string>> = {}) =>
   sluice(['client', 'list'], { SVC_SERVER: origin, SVC_TOKEN: 'x', ...env })
 
-t.test('the cause is named, with the remedy, and the exit code is 69', async t => {
+t.test('the error names cause and remedy, and the exit code is 69', async t => {
   const { cert, key } = await makeCertificate(['sluice.test'])
   const tls = await listening(t, createServer({ cert, key }))
   const http = await listening(t, createPlain())
@@ -59,7 +59,7 @@ t.test('the cause is named, with the remedy, and the exit code is 69', async t =
   }
 })
 
-t.test('causes that take long to provoke are named, too', async t => {
+t.test('causes that take long to provoke are also named', async t => {
   const failed = (code: string, more = {}) =>
     connectFailure(Object.assign(new Error('text'), { code, ...more }))
 
@@ -74,46 +74,44 @@ t.test('causes that take long to provoke are named, too', async t => {
   t.same(connectFailure(new Error('odd')), { obstacle: 'not known', cause: 'odd' })
 })
 
-t.test(
-  'a server with a certificate of its own is trusted by --cacert, and by the login that used it',
-  async t => {
-    const dir = t.testdir({})
-    const { cert, key } = await makeCertificate([])
-    const [ca, keyFile] = [join(dir, 'ca.pem'), join(dir, 'key.pem')]
-    writeFileSync(ca, cert)
-    writeFileSync(keyFile, key, { mode: 0o600 })
-    const env = {
-      SVC_DATA_DIR: join(dir, 'data'),
-      SVC_OPERATOR_HTTP_LISTEN: '127.0.0.1:0',
-      SVC_OPERATOR_HTTP_TLS_CERT_PATH: ca,
-      SVC_OPERATOR_HTTP_TLS_KEY_PATH: keyFile,
-      SVC_CONTROL_LISTEN: '127.0.0.1:0',
-      SVC_METRICS_LISTEN: '127.0.0.1:0'
-    }
-    const server = start(t, ['server'], env)
-    const { origin } = await server.until('server.started')
-    const token = server.events.find(({ event }) => event === 'onboarding.setup_token')?.msg.slice(-43) ?? ''
-    const port = new URL(String(origin)).port
-    const mine = { SVC_SERVER: `https://localhost:${port}`, XDG_CONFIG_HOME: join(dir, 'profile') }
-    const secrets = { SVC_PASSWORD: 'a long enough password', SVC_SETUP_TOKEN: token }
-
-    t.match(await sluice(['setup', 'root'], { ...mine, ...secrets }), { code: 69, stderr: /--cacert/ })
-    t.match(await sluice(['setup', 'root', '--cacert', ca], { ...mine, ...secrets }), { code: 0 })
-    t.match(await sluice(['client', 'list'], mine), { code: 0, stdout: /none/ }, 'by the login')
-    t.match(await sluice(['login', 'root'], { ...mine, ...secrets }), { code: 0 }, 'the next login keeps it')
-    t.match(await sluice(['client', 'list'], mine), { code: 0 })
-    t.match(await sluice(['logout'], mine), { code: 0 })
-    t.match(await list(String(mine.SVC_SERVER)), { code: 69 })
-    t.match(await list(String(mine.SVC_SERVER), { NODE_EXTRA_CA_CERTS: ca }), { code: 4 }, 'trusted by Node')
-    t.match(await sluice(['client', 'list', '--cacert', '/nowhere.pem'], mine), {
-      code: 2,
-      stderr: /^usage: --cacert \/nowhere\.pem must be a file with PEM certificates: ENOENT/
-    })
-    t.match(await list(String(mine.SVC_SERVER), { SVC_CACERT: keyFile }), {
-      code: 2,
-      stderr: /^usage: SVC_CACERT/
-    })
-    t.equal(statSync(join(dir, 'profile', 'sluice', 'credentials.json')).mode & 0o777, 0o600)
-    t.notMatch(readFileSync(join(dir, 'profile', 'sluice', 'credentials.json'), 'utf8'), /PRIVATE/)
+t.test('--cacert makes a command trust a self-signed server, and its login remembers that', async t => {
+  const dir = t.testdir({})
+  const { cert, key } = await makeCertificate([])
+  const ca = join(dir, 'ca.pem')
+  const keyFile = join(dir, 'key.pem')
+  writeFileSync(ca, cert)
+  writeFileSync(keyFile, key, { mode: 0o600 })
+  const env = {
+    SVC_DATA_DIR: join(dir, 'data'),
+    SVC_OPERATOR_HTTP_LISTEN: '127.0.0.1:0',
+    SVC_OPERATOR_HTTP_TLS_CERT_PATH: ca,
+    SVC_OPERATOR_HTTP_TLS_KEY_PATH: keyFile,
+    SVC_CONTROL_LISTEN: '127.0.0.1:0',
+    SVC_METRICS_LISTEN: '127.0.0.1:0'
   }
-)
+  const server = start(t, ['server'], env)
+  const { origin } = await server.until('server.started')
+  const token = server.events.find(({ event }) => event === 'onboarding.setup_token')?.msg.slice(-43) ?? ''
+  const port = new URL(String(origin)).port
+  const mine = { SVC_SERVER: `https://localhost:${port}`, XDG_CONFIG_HOME: join(dir, 'profile') }
+  const secrets = { SVC_PASSWORD: 'a long enough password', SVC_SETUP_TOKEN: token }
+
+  t.match(await sluice(['setup', 'root'], { ...mine, ...secrets }), { code: 69, stderr: /--cacert/ })
+  t.match(await sluice(['setup', 'root', '--cacert', ca], { ...mine, ...secrets }), { code: 0 })
+  t.match(await sluice(['client', 'list'], mine), { code: 0, stdout: /none/ }, 'by the login')
+  t.match(await sluice(['login', 'root'], { ...mine, ...secrets }), { code: 0 }, 'the next login keeps it')
+  t.match(await sluice(['client', 'list'], mine), { code: 0 })
+  t.match(await sluice(['logout'], mine), { code: 0 })
+  t.match(await list(String(mine.SVC_SERVER)), { code: 69 })
+  t.match(await list(String(mine.SVC_SERVER), { NODE_EXTRA_CA_CERTS: ca }), { code: 4 }, 'trusted by Node')
+  t.match(await sluice(['client', 'list', '--cacert', '/nowhere.pem'], mine), {
+    code: 2,
+    stderr: /^usage: --cacert \/nowhere\.pem must be a file with PEM certificates: ENOENT/
+  })
+  t.match(await list(String(mine.SVC_SERVER), { SVC_CACERT: keyFile }), {
+    code: 2,
+    stderr: /^usage: SVC_CACERT/
+  })
+  t.equal(statSync(join(dir, 'profile', 'sluice', 'credentials.json')).mode & 0o777, 0o600)
+  t.notMatch(readFileSync(join(dir, 'profile', 'sluice', 'credentials.json'), 'utf8'), /PRIVATE/)
+})
