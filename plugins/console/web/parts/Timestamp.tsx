@@ -1,10 +1,11 @@
 import { ago, brief, time, timeWithSeconds, utc } from '../format.ts'
 
 const forms = { ago, brief, seconds: timeWithSeconds }
+export type TimeFormat = keyof typeof forms
 
 interface Props {
   readonly at: string // RFC 3339
-  readonly format?: keyof typeof forms
+  readonly format?: TimeFormat | undefined
 }
 
 /** A time in the zone of the browser. Its tooltip shows UTC. */

@@ -7,24 +7,12 @@ import { ConfirmDialog } from '../../parts/ConfirmDialog.tsx'
 import { EmptyState } from '../../parts/EmptyState.tsx'
 import { QueryResult } from '../../parts/QueryResult.tsx'
 import { Section } from '../../parts/Section.tsx'
-import { Timestamp } from '../../parts/Timestamp.tsx'
+import { timeColumn } from '../../parts/table/columns.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { Table } from '../../parts/table/Table.tsx'
 import { text } from '../../text/text.ts'
 
 type Session = Row<'GET /v1/users/me/sessions'>
-
-const timeColumn = (
-  name: 'began' | 'seen' | 'ends',
-  timeOf: (session: Session) => string
-): Column<Session> => ({
-  id: name,
-  title: text.sessions[name],
-  value: session => Date.parse(timeOf(session)),
-  cell: session => <Timestamp at={timeOf(session)} {...(name !== 'ends' && { format: 'ago' })} />,
-  width: 8,
-  ...(name !== 'seen' && { wide: true })
-})
 
 const columns: readonly Column<Session>[] = [
   {
@@ -32,9 +20,13 @@ const columns: readonly Column<Session>[] = [
     title: text.sessions.from,
     value: ({ remote_addr, current }) => (current ? `${remote_addr} (${text.sessions.current})` : remote_addr)
   },
-  timeColumn('began', ({ created_at }) => created_at),
-  timeColumn('seen', ({ last_seen_at }) => last_seen_at),
-  timeColumn('ends', ({ expires_at }) => expires_at)
+  timeColumn('began', text.sessions.began, ({ created_at }) => created_at, {
+    format: 'ago',
+    width: 8,
+    wide: true
+  }),
+  timeColumn('seen', text.sessions.seen, ({ last_seen_at }) => last_seen_at, { format: 'ago', width: 8 }),
+  timeColumn('ends', text.sessions.ends, ({ expires_at }) => expires_at, { width: 8, wide: true })
 ]
 
 /** Sessions of the signed-in user. To end the current one, sign out. */

@@ -1,7 +1,7 @@
-import { Anchor } from '@mantine/core'
-import { Link } from 'wouter'
 import { count } from '../../format.ts'
-import { Timestamp } from '../../parts/Timestamp.tsx'
+import { Dot } from '../../parts/Dot.tsx'
+import { PageLink } from '../../parts/PageLink.tsx'
+import { timeColumn } from '../../parts/table/columns.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { text } from '../../text/text.ts'
 import { UserLink } from '../users/UserLink.tsx'
@@ -20,12 +20,11 @@ export function Subject({ entry: { resource_kind: kind, resource_id: id } }: { r
   if (kind === null) return '–'
   const to = id !== null && Object.hasOwn(pages, kind) ? pages[kind]?.(id) : undefined
   const name = `${kind} ${id ?? ''}`
-  return to === undefined ? (
-    <span title={name}>{name}</span>
-  ) : (
-    <Anchor component={Link} href={to} size="sm" title={name}>
+  if (to === undefined) return <span title={name}>{name}</span>
+  return (
+    <PageLink to={to} title={name}>
       {name}
-    </Anchor>
+    </PageLink>
   )
 }
 
@@ -35,24 +34,14 @@ export const Actor = ({ entry: { actor } }: { readonly entry: Entry }) =>
 /** '×12' means that the entry stands for 12 denied requests. */
 export const Outcome = ({ entry: { outcome, status, reason, count: times } }: { readonly entry: Entry }) => (
   <span>
-    <span
-      className="dot"
-      data-tone={outcome === 'deny' ? 'bad' : status !== null && status >= 400 ? 'warn' : 'good'}
-      aria-hidden="true"
-    />
+    <Dot tone={outcome === 'deny' ? 'bad' : status !== null && status >= 400 ? 'warn' : 'good'} />
     {text.audit.outcomes[outcome]} {status ?? text.audit.pending} {reason}
     {times > 1 && ` ×${count(times)}`}
   </span>
 )
 
 export const auditColumns: readonly Column<Entry>[] = [
-  {
-    id: 'at',
-    title: text.audit.at,
-    value: ({ timestamp }) => Date.parse(timestamp),
-    cell: ({ timestamp }) => <Timestamp at={timestamp} format="brief" />,
-    width: 9
-  },
+  timeColumn('at', text.audit.at, ({ timestamp }) => timestamp, { format: 'brief', width: 9 }),
   {
     id: 'actor',
     title: text.audit.actor,

@@ -1,10 +1,7 @@
-import { Anchor } from '@mantine/core'
-import { Link } from 'wouter'
 import type { Row } from '../../api/call.ts'
-import { Timestamp } from '../../parts/Timestamp.tsx'
+import { linkColumn, longTextColumn, stateColumn, timeColumn } from '../../parts/table/columns.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { text } from '../../text/text.ts'
-import { UserLink } from '../users/UserLink.tsx'
 
 export type Ban = Row<'GET /v1/bans'>
 
@@ -14,63 +11,27 @@ const stateOf = ({ state, lifted_by }: Ban): string =>
 const causeOf = ({ cause, reason, times }: Ban): string =>
   `${reason ?? text.bans.causes[cause]}${times > 1 ? ` · ${text.bans.nth(String(times))}` : ''}`
 
+const placeOf = ({ client_name, rule_id }: Ban): string =>
+  rule_id ? `${client_name} · ${text.bans.rule} ${rule_id.slice(-6)}` : client_name
+
+const pathOf = ({ client_id, rule_id }: Ban): string =>
+  rule_id ? `/rules/${rule_id}` : `/clients/${client_id}`
+
 export const banColumns: readonly Column<Ban>[] = [
   { id: 'source', title: text.bans.source, value: ({ source }) => source, width: 8 },
-  {
-    id: 'where',
-    title: text.bans.where,
-    value: ({ client_name }) => client_name,
-    cell: ({ client_id, client_name, rule_id }) => (
-      <Anchor component={Link} href={rule_id ? `/rules/${rule_id}` : `/clients/${client_id}`} size="sm">
-        {client_name}
-        {rule_id && ` · ${text.bans.rule} ${rule_id.slice(-6)}`}
-      </Anchor>
-    ),
-    width: 6
-  },
-  {
-    id: 'cause',
-    title: text.bans.cause,
-    value: causeOf,
-    cell: ban => <span title={causeOf(ban)}>{causeOf(ban)}</span>,
-    width: 8,
-    wide: true
-  },
-  {
-    id: 'by',
-    title: text.bans.by,
-    value: ({ made_by }) => made_by ?? text.bans.agent,
-    cell: ({ made_by }) => (made_by === null ? text.bans.agent : <UserLink id={made_by} />),
-    width: 5,
-    wide: true
-  },
-  {
-    id: 'began',
-    title: text.bans.began,
-    value: ({ from }) => Date.parse(from),
-    cell: ({ from }) => <Timestamp at={from} format="ago" />,
+  linkColumn('where', text.bans.where, placeOf, pathOf, { width: 6 }),
+  longTextColumn('cause', text.bans.cause, causeOf, { width: 8, wide: true }),
+  linkColumn(
+    'by',
+    text.bans.by,
+    ({ made_by }) => made_by ?? text.bans.agent,
+    ({ made_by }) => made_by && `/users/${made_by}`,
+    { width: 5, wide: true }
+  ),
+  timeColumn('began', text.bans.began, ({ from }) => from, { format: 'ago', width: 6, wide: true }),
+  timeColumn('until', text.bans.until, ({ until }) => until, { format: 'brief', width: 8.5, wide: true }),
+  stateColumn('state', text.bans.state, stateOf, ({ state }) => (state === 'in_force' ? 'bad' : undefined), {
     width: 6,
     wide: true
-  },
-  {
-    id: 'until',
-    title: text.bans.until,
-    value: ({ until }) => Date.parse(until),
-    cell: ({ until }) => <Timestamp at={until} format="brief" />,
-    width: 8.5,
-    wide: true
-  },
-  {
-    id: 'state',
-    title: text.bans.state,
-    value: stateOf,
-    cell: ban => (
-      <span>
-        <span className="dot" data-tone={ban.state === 'in_force' ? 'bad' : undefined} aria-hidden="true" />
-        {stateOf(ban)}
-      </span>
-    ),
-    width: 6,
-    wide: true
-  }
+  })
 ]

@@ -1,4 +1,4 @@
-import { Anchor, Button, Group, NativeSelect } from '@mantine/core'
+import { Button, Group, NativeSelect } from '@mantine/core'
 import { Link, useLocation, useSearchParams } from 'wouter'
 import { useMe } from '../../api/me.ts'
 import { Dialog } from '../../parts/Dialog.tsx'
@@ -7,6 +7,7 @@ import { PageHead } from '../../parts/PageHead.tsx'
 import { QueryResult } from '../../parts/QueryResult.tsx'
 import { StateLabel } from '../../parts/StateLabel.tsx'
 import { Timestamp } from '../../parts/Timestamp.tsx'
+import { linkColumn } from '../../parts/table/columns.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { Table } from '../../parts/table/Table.tsx'
 import { text } from '../../text/text.ts'
@@ -14,18 +15,19 @@ import { AddClient } from './AddClient.tsx'
 import { PendingEnrollments } from './PendingEnrollments.tsx'
 import { type Client, useClients } from './queries.ts'
 
-const columns = (): readonly Column<Client>[] => [
-  {
-    id: 'name',
-    title: text.clients.name,
-    value: ({ client_name }) => client_name,
-    cell: ({ client_id, client_name }) => (
-      <Anchor component={Link} href={`/clients/${client_id}`} size="sm">
-        {client_name}
-      </Anchor>
-    ),
-    width: 8
-  },
+const labelsIn = ({ labels }: Client): string =>
+  Object.entries(labels)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(' ')
+
+const columns: readonly Column<Client>[] = [
+  linkColumn(
+    'name',
+    text.clients.name,
+    ({ client_name }) => client_name,
+    ({ client_id }) => `/clients/${client_id}`,
+    { width: 8 }
+  ),
   {
     id: 'state',
     title: text.clients.state,
@@ -47,16 +49,7 @@ const columns = (): readonly Column<Client>[] => [
     width: 8,
     wide: true
   },
-  {
-    id: 'labels',
-    title: text.fields['labels'] ?? '',
-    value: ({ labels }) =>
-      Object.entries(labels)
-        .map(([key, value]) => `${key}=${value}`)
-        .join(' '),
-    width: 6,
-    wide: true
-  },
+  { id: 'labels', title: text.fields['labels'] ?? '', value: labelsIn, width: 6, wide: true },
   {
     id: 'version',
     title: text.clients.version,
@@ -103,7 +96,7 @@ export function ClientList() {
               name="clients"
               what={text.clients.what}
               rows={state === '' ? rows : rows.filter(client => client.state === state)}
-              columns={columns()}
+              columns={columns}
               idOf={idOf}
               empty={
                 state !== '' ? (

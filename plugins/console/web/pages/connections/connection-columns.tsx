@@ -1,7 +1,6 @@
-import { Anchor, Button } from '@mantine/core'
-import { Link } from 'wouter'
+import { Button } from '@mantine/core'
 import { bytes, count, duration, rate } from '../../format.ts'
-import { Timestamp } from '../../parts/Timestamp.tsx'
+import { linkColumn, timeColumn } from '../../parts/table/columns.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { text } from '../../text/text.ts'
 import type { LiveRow } from './use-live-connections.ts'
@@ -18,14 +17,13 @@ export function connectionColumns({ clientOf, onClose, hasRule }: Names): readon
   return [
     { id: 'source', title: text.connections.source, value: ({ source }) => source, width: 10 },
     ...(hasRule ? columnsOfRule() : []),
-    {
-      id: 'client',
-      title: text.rules.client,
-      value: ({ client_id }) => clientOf(client_id),
-      cell: ({ client_id }) => link(`/clients/${client_id}`, clientOf(client_id)),
-      width: 6,
-      wide: true
-    },
+    linkColumn(
+      'client',
+      text.rules.client,
+      ({ client_id }) => clientOf(client_id),
+      ({ client_id }) => `/clients/${client_id}`,
+      { width: 6, wide: true }
+    ),
     {
       id: 'target',
       title: text.connections.target,
@@ -54,69 +52,30 @@ export function connectionColumns({ clientOf, onClose, hasRule }: Names): readon
   ]
 }
 
-const link = (to: string, words: string) => (
-  <Anchor component={Link} href={to} size="sm">
-    {words}
-  </Anchor>
-)
-
 const columnsOfRule = (): readonly LiveColumn[] => [
-  {
-    id: 'rule',
-    title: text.connections.rule,
-    value: portOf,
-    cell: row => link(`/rules/${row.rule_id}`, portOf(row)),
-    width: 6
-  },
+  linkColumn('rule', text.connections.rule, portOf, ({ rule_id }) => `/rules/${rule_id}`, { width: 6 }),
   { id: 'owner', title: text.rules.owner, value: ({ owner }) => owner, width: 6, wide: true, extra: true }
 ]
 
 const portOf = ({ listen, protocol }: LiveRow): string => `${/\d+$/.exec(listen)?.[0] ?? listen}/${protocol}`
 
+const words = text.connections
+const milliseconds = (n: number): string => `${n.toFixed(1)} ms`
+
 const numberColumns = (): readonly LiveColumn[] => [
-  {
-    id: 'age',
-    title: text.connections.age,
-    value: ({ opened_at }) => Date.parse(opened_at),
-    cell: ({ opened_at }) => <Timestamp at={opened_at} format="ago" />,
-    width: 6,
-    wide: true
-  },
-  numberColumn('in-rate', text.connections.rateIn, ({ rateIn }) => rateIn, rate),
-  numberColumn('out-rate', text.connections.rateOut, ({ rateOut }) => rateOut, rate),
-  { ...numberColumn('in', text.connections.bytesIn, ({ bytes_in }) => bytes_in, bytes), extra: true },
-  { ...numberColumn('out', text.connections.bytesOut, ({ bytes_out }) => bytes_out, bytes), extra: true },
-  {
-    ...numberColumn('idle', text.connections.idle, ({ idle_secs }) => idle_secs * 1000, duration),
-    extra: true
-  },
-  {
-    ...numberColumn(
-      'rtt',
-      text.connections.rtt,
-      ({ rtt_ms }) => rtt_ms?.caller ?? null,
-      n => `${n.toFixed(1)} ms`
-    ),
-    extra: true
-  },
-  {
-    ...numberColumn(
-      'resent',
-      text.connections.retransmits,
-      ({ retransmits }) => retransmits?.caller ?? null,
-      count
-    ),
-    extra: true
-  },
-  {
-    id: 'held',
-    title: text.connections.throttledBy,
-    value: ({ held_by }) => held_by ?? '',
-    width: 6,
-    wide: true,
-    extra: true
-  }
+  timeColumn('age', words.age, ({ opened_at }) => opened_at, { format: 'ago', width: 6, wide: true }),
+  numberColumn('in-rate', words.rateIn, ({ rateIn }) => rateIn, rate),
+  numberColumn('out-rate', words.rateOut, ({ rateOut }) => rateOut, rate),
+  extra(numberColumn('in', words.bytesIn, ({ bytes_in }) => bytes_in, bytes)),
+  extra(numberColumn('out', words.bytesOut, ({ bytes_out }) => bytes_out, bytes)),
+  extra(numberColumn('idle', words.idle, ({ idle_secs }) => idle_secs * 1000, duration)),
+  extra(numberColumn('rtt', words.rtt, ({ rtt_ms }) => rtt_ms?.caller ?? null, milliseconds)),
+  extra(numberColumn('resent', words.retransmits, ({ retransmits }) => retransmits?.caller ?? null, count)),
+  extra({ id: 'held', title: words.throttledBy, value: ({ held_by }) => held_by ?? '', width: 6, wide: true })
 ]
+
+/** Hides a column until the user selects it. */
+const extra = (column: LiveColumn): LiveColumn => ({ ...column, extra: true })
 
 const numberColumn = (
   id: string,

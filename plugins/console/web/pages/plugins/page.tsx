@@ -4,6 +4,7 @@ import { count } from '../../format.ts'
 import { EmptyState } from '../../parts/EmptyState.tsx'
 import { PageHead } from '../../parts/PageHead.tsx'
 import { QueryResult } from '../../parts/QueryResult.tsx'
+import { linkColumn, longTextColumn } from '../../parts/table/columns.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { Table } from '../../parts/table/Table.tsx'
 import { text } from '../../text/text.ts'
@@ -11,24 +12,15 @@ import { PluginDetail } from './PluginDetail.tsx'
 import { type Plugin, usePlugins } from './queries.ts'
 
 const columns: readonly Column<Plugin>[] = [
-  {
-    id: 'name',
-    title: text.pluginsPage.name,
-    value: ({ name }) => name,
-    cell: ({ name }) => (
-      <Anchor component={Link} href={`/plugins/${name}`} size="sm">
-        {name}
-      </Anchor>
-    ),
-    width: 8
-  },
+  linkColumn(
+    'name',
+    text.pluginsPage.name,
+    ({ name }) => name,
+    ({ name }) => `/plugins/${name}`,
+    { width: 8 }
+  ),
   { id: 'version', title: text.pluginsPage.version, value: ({ version }) => version, width: 4 },
-  {
-    id: 'from',
-    title: text.pluginsPage.from,
-    value: ({ from }) => text.pluginsPage.origins[from],
-    width: 5
-  },
+  { id: 'from', title: text.pluginsPage.from, value: ({ from }) => text.pluginsPage.origins[from], width: 5 },
   {
     id: 'adds',
     title: text.pluginsPage.adds,
@@ -36,14 +28,7 @@ const columns: readonly Column<Plugin>[] = [
     width: 11,
     wide: true
   },
-  {
-    id: 'may',
-    title: text.pluginsPage.may,
-    value: ({ may }) => may.join(', '),
-    cell: ({ may }) => <span title={may.join(', ')}>{may.join(', ')}</span>,
-    width: 18,
-    wide: true
-  }
+  longTextColumn('may', text.pluginsPage.may, ({ may }) => may.join(', '), { width: 18, wide: true })
 ]
 
 export default function Plugins() {

@@ -1,7 +1,5 @@
-import { Anchor } from '@mantine/core'
-import { Link } from 'wouter'
 import { StateLabel } from '../../parts/StateLabel.tsx'
-import { Timestamp } from '../../parts/Timestamp.tsx'
+import { linkColumn, longTextColumn, timeColumn } from '../../parts/table/columns.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { text } from '../../text/text.ts'
 import type { ClientsById } from '../clients/queries.ts'
@@ -23,31 +21,16 @@ function reasonOf(rule: Rule, clients: ClientsById): string {
 }
 
 export const ruleColumns = (clients: ClientsById): readonly Column<Rule>[] => [
-  {
-    id: 'port',
-    title: text.explain.port,
-    value: rule => `${portsOf(rule)}/${rule.protocol}`,
-    cell: rule => (
-      <Anchor component={Link} href={`/rules/${rule.rule_id}`} size="sm">
-        {portsOf(rule)}/{rule.protocol}
-      </Anchor>
-    ),
-    width: 8
-  },
-  {
-    id: 'client',
-    title: text.rules.client,
-    value: clientOf,
-    width: 6,
-    cell: rule =>
-      rule.client_id === null ? (
-        clientOf(rule)
-      ) : (
-        <Anchor component={Link} href={`/clients/${rule.client_id}`} size="sm">
-          {rule.client_name}
-        </Anchor>
-      )
-  },
+  linkColumn(
+    'port',
+    text.explain.port,
+    rule => `${portsOf(rule)}/${rule.protocol}`,
+    ({ rule_id }) => `/rules/${rule_id}`,
+    { width: 8 }
+  ),
+  linkColumn('client', text.rules.client, clientOf, ({ client_id }) => client_id && `/clients/${client_id}`, {
+    width: 6
+  }),
   { id: 'targets', title: text.rules.targets, value: targetsOf, width: 11, wide: true },
   {
     id: 'state',
@@ -56,14 +39,7 @@ export const ruleColumns = (clients: ClientsById): readonly Column<Rule>[] => [
     cell: rule => <StateLabel state={shownStateOf(rule, clients)} title={reasonOf(rule, clients)} />,
     width: 8
   },
-  {
-    id: 'reason',
-    title: text.rules.reason,
-    value: rule => reasonOf(rule, clients),
-    cell: rule => <span title={reasonOf(rule, clients)}>{reasonOf(rule, clients)}</span>,
-    width: 7,
-    wide: true
-  },
+  longTextColumn('reason', text.rules.reason, rule => reasonOf(rule, clients), { width: 7, wide: true }),
   {
     id: 'name',
     title: text.fields['sni_pattern'] ?? '',
@@ -74,13 +50,10 @@ export const ruleColumns = (clients: ClientsById): readonly Column<Rule>[] => [
   },
   { id: 'labels', title: text.fields['labels'] ?? '', value: labelsOf, width: 7, wide: true },
   { id: 'owner', title: text.rules.owner, value: ({ owner }) => owner, width: 6, wide: true },
-  {
-    id: 'created',
-    title: text.rules.created,
-    value: ({ created_at }) => Date.parse(created_at),
-    cell: ({ created_at }) => <Timestamp at={created_at} format="ago" />,
+  timeColumn('created', text.rules.created, ({ created_at }) => created_at, {
+    format: 'ago',
     width: 7,
     wide: true,
     extra: true
-  }
+  })
 ]

@@ -1,13 +1,12 @@
-import { Anchor, Button } from '@mantine/core'
+import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link, Route, Switch, useLocation } from 'wouter'
 import { type Row, rows } from '../../api/call.ts'
-import { count } from '../../format.ts'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { EmptyState } from '../../parts/EmptyState.tsx'
 import { PageHead } from '../../parts/PageHead.tsx'
 import { QueryResult } from '../../parts/QueryResult.tsx'
-import { Timestamp } from '../../parts/Timestamp.tsx'
+import { countColumn, linkColumn, timeColumn } from '../../parts/table/columns.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { Table } from '../../parts/table/Table.tsx'
 import { text } from '../../text/text.ts'
@@ -17,39 +16,15 @@ import { SourceListDetail } from './SourceListDetail.tsx'
 type List = Row<'GET /v1/source-lists'>
 
 const columns: readonly Column<List>[] = [
-  {
-    id: 'name',
-    title: text.sources.name,
-    value: ({ name }) => name,
-    cell: ({ name }) => (
-      <Anchor component={Link} href={`/sources/${name}`} size="sm">
-        @{name}
-      </Anchor>
-    )
-  },
-  {
-    id: 'entries',
-    title: text.sources.count,
-    value: ({ entry_count }) => entry_count,
-    cell: ({ entry_count }) => count(entry_count),
-    width: 6,
-    numeric: true
-  },
-  {
-    id: 'rules',
-    title: text.pages.rules,
-    value: ({ rule_count }) => rule_count,
-    cell: ({ rule_count }) => count(rule_count),
-    width: 6,
-    numeric: true
-  },
-  {
-    id: 'updated',
-    title: text.sources.updated,
-    value: ({ updated_at }) => Date.parse(updated_at),
-    cell: ({ updated_at }) => <Timestamp at={updated_at} format="ago" />,
-    wide: true
-  }
+  linkColumn(
+    'name',
+    text.sources.name,
+    ({ name }) => `@${name}`,
+    ({ name }) => `/sources/${name}`
+  ),
+  countColumn('entries', text.sources.count, ({ entry_count }) => entry_count, { width: 6 }),
+  countColumn('rules', text.pages.rules, ({ rule_count }) => rule_count, { width: 6 }),
+  timeColumn('updated', text.sources.updated, ({ updated_at }) => updated_at, { format: 'ago', wide: true })
 ]
 
 export default function Sources() {

@@ -9,7 +9,7 @@ import { browserTimeZone, unixToRfc3339 } from '../../parts/local-time.ts'
 import { PageHead } from '../../parts/PageHead.tsx'
 import { QueryResult } from '../../parts/QueryResult.tsx'
 import { Section } from '../../parts/Section.tsx'
-import { Timestamp } from '../../parts/Timestamp.tsx'
+import { bytesColumn, timeColumn } from '../../parts/table/columns.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { Table } from '../../parts/table/Table.tsx'
 import { text } from '../../text/text.ts'
@@ -27,37 +27,15 @@ import {
   useTrafficHistory
 } from './traffic-history.ts'
 
-const titles = {
-  in: text.traffic.in,
-  out: text.traffic.out,
-  total: text.traffic.inAndOut
-}
-
 const columns: readonly Column<Sample>[] = [
-  {
-    id: 'at',
-    title: text.traffic.at,
-    value: ({ ts }) => ts,
-    cell: ({ ts }) => <Timestamp at={unixToRfc3339(ts)} />,
-    width: 10
-  },
-  ...(['in', 'out', 'total'] as const).map(
-    (name): Column<Sample> => ({
-      id: name,
-      title: titles[name],
-      value: bytesOf(name),
-      cell: sample => bytes(bytesOf(name)(sample)),
-      width: 7,
-      numeric: true,
-      ...(name === 'total' && { wide: true })
-    })
-  )
+  timeColumn('at', text.traffic.at, ({ ts }) => unixToRfc3339(ts), { width: 10 }),
+  bytesColumn('in', text.traffic.in, ({ bytes_in }) => bytes_in, { width: 7 }),
+  bytesColumn('out', text.traffic.out, ({ bytes_out }) => bytes_out, { width: 7 }),
+  bytesColumn('total', text.traffic.inAndOut, ({ bytes_in, bytes_out }) => bytes_in + bytes_out, {
+    width: 7,
+    wide: true
+  })
 ]
-
-function bytesOf(name: 'in' | 'out' | 'total') {
-  return ({ bytes_in, bytes_out }: Sample): number =>
-    ({ in: bytes_in, out: bytes_out, total: bytes_in + bytes_out })[name]
-}
 
 const lines = [
   { name: text.traffic.in, color: '--line-a' },

@@ -1,8 +1,3 @@
-import { Anchor } from '@mantine/core'
-import { Link } from 'wouter'
+import { PageLink } from '../../parts/PageLink.tsx'
 
-export const UserLink = ({ id }: { readonly id: string }) => (
-  <Anchor component={Link} href={`/users/${id}`} size="sm">
-    {id}
-  </Anchor>
-)
+export const UserLink = ({ id }: { readonly id: string }) => <PageLink to={`/users/${id}`}>{id}</PageLink>

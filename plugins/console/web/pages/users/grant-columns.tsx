@@ -1,7 +1,6 @@
-import { Anchor } from '@mantine/core'
-import { Link } from 'wouter'
 import type { Row } from '../../api/call.ts'
 import { labelText } from '../../parts/form/labels.ts'
+import { linkColumn, longTextColumn } from '../../parts/table/columns.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { text } from '../../text/text.ts'
 
@@ -16,20 +15,13 @@ export const nameOf = (grant: Grant): string => text.grants.name(clientOf(grant)
 const targetsOf = ({ targets }: Grant): string => targets?.join(', ') ?? text.grants.anyTarget
 
 export const grantColumns: readonly Column<Grant>[] = [
-  {
-    id: 'client',
-    title: text.grants.client,
-    value: clientOf,
-    cell: grant =>
-      grant.client_name === null ? (
-        clientOf(grant)
-      ) : (
-        <Anchor component={Link} href={`/clients/${grant.client_id}`} size="sm">
-          {grant.client_name}
-        </Anchor>
-      ),
-    width: 8
-  },
+  linkColumn(
+    'client',
+    text.grants.client,
+    clientOf,
+    ({ client_id, client_name }) => client_name && `/clients/${client_id}`,
+    { width: 8 }
+  ),
   { id: 'ports', title: text.grants.ports, value: portsOf, width: 7 },
   {
     id: 'protocols',
@@ -38,19 +30,7 @@ export const grantColumns: readonly Column<Grant>[] = [
     width: 6,
     wide: true
   },
-  {
-    id: 'targets',
-    title: text.grants.targets,
-    value: targetsOf,
-    cell: grant => <span title={targetsOf(grant)}>{targetsOf(grant)}</span>,
-    wide: true
-  },
+  longTextColumn('targets', text.grants.targets, targetsOf, { wide: true }),
   { id: 'note', title: text.grants.note, value: ({ note }) => note ?? '', width: 8, wide: true },
-  {
-    id: 'labels',
-    title: text.labels.title,
-    value: ({ labels }) => labelText(labels),
-    width: 8,
-    wide: true
-  }
+  { id: 'labels', title: text.labels.title, value: ({ labels }) => labelText(labels), width: 8, wide: true }
 ]

@@ -1,11 +1,13 @@
-import { Anchor, Text } from '@mantine/core'
-import { Link } from 'wouter'
+import { Text } from '@mantine/core'
 import { bytes, count, percent } from '../../../format.ts'
 import { Fact, Facts } from '../../../parts/Facts.tsx'
+import { PageLink } from '../../../parts/PageLink.tsx'
 import { PlainTable } from '../../../parts/PlainTable.tsx'
 import { Section } from '../../../parts/Section.tsx'
 import { StateLabel } from '../../../parts/StateLabel.tsx'
 import { Timestamp } from '../../../parts/Timestamp.tsx'
+import { bytesColumn } from '../../../parts/table/columns.tsx'
+import type { Column } from '../../../parts/table/rows.ts'
 import { Table } from '../../../parts/table/Table.tsx'
 import { text } from '../../../text/text.ts'
 import type { ClientsById } from '../../clients/queries.ts'
@@ -101,9 +103,9 @@ export function Members({ rule, stats, clients }: Props & { readonly clients: Cl
           return {
             key: client_id,
             cells: [
-              <Anchor key="client" component={Link} href={`/clients/${client_id}`} size="sm">
+              <PageLink key="client" to={`/clients/${client_id}`}>
                 {client_name}
-              </Anchor>,
+              </PageLink>,
               <StateLabel
                 key="state"
                 state={isOffline && state === 'active' ? 'unknown' : (state as Rule['state'])}
@@ -122,33 +124,16 @@ export function Members({ rule, stats, clients }: Props & { readonly clients: Cl
 
 type Port = NonNullable<Stats['per_port']>[number]
 
-const portColumns = () => [
-  {
-    id: 'port',
-    title: text.rules.port,
-    value: ({ listen_port }: Port) => listen_port,
-    width: 7
-  },
+const portColumns: readonly Column<Port>[] = [
+  { id: 'port', title: text.rules.port, value: ({ listen_port }) => listen_port, width: 7 },
   {
     id: 'connections',
     title: text.overview.connections,
-    value: ({ active_connections }: Port) => active_connections,
-    numeric: true as const
+    value: ({ active_connections }) => active_connections,
+    numeric: true
   },
-  {
-    id: 'in',
-    title: text.overview.in,
-    value: ({ bytes_in }: Port) => bytes_in,
-    cell: ({ bytes_in }: Port) => bytes(bytes_in),
-    numeric: true as const
-  },
-  {
-    id: 'out',
-    title: text.overview.out,
-    value: ({ bytes_out }: Port) => bytes_out,
-    cell: ({ bytes_out }: Port) => bytes(bytes_out),
-    numeric: true as const
-  }
+  bytesColumn('in', text.overview.in, ({ bytes_in }) => bytes_in),
+  bytesColumn('out', text.overview.out, ({ bytes_out }) => bytes_out)
 ]
 
 export const Ports = ({ stats }: Pick<Props, 'stats'>) => (
@@ -157,7 +142,7 @@ export const Ports = ({ stats }: Pick<Props, 'stats'>) => (
       name="rule-ports"
       what={text.ruleDetail.ports}
       rows={stats?.per_port ?? []}
-      columns={portColumns()}
+      columns={portColumns}
       idOf={({ listen_port }) => String(listen_port)}
       empty={<Text c="dimmed">{text.ruleDetail.noPorts}</Text>}
     />
