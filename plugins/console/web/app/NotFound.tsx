@@ -1,13 +1,12 @@
-import { Anchor } from '@mantine/core'
-import { Link } from 'wouter'
 import { PageHead } from '../parts/PageHead.tsx'
+import { PageLink } from '../parts/PageLink.tsx'
 import { text } from '../text/text.ts'
 
 export const NotFound = () => (
   <>
     <PageHead title={text.notFound} />
-    <Anchor component={Link} href="/">
+    <PageLink to="/" size="md">
       {text.toOverview}
-    </Anchor>
+    </PageLink>
   </>
 )

@@ -5,12 +5,13 @@ import { Link } from 'wouter'
 interface Props {
   readonly to: string
   readonly title?: string
+  readonly size?: 'sm' | 'md'
   readonly children: ReactNode
 }
 
-/** A small link to a page of the console. */
-export const PageLink = ({ to, title, children }: Props) => (
-  <Anchor component={Link} href={to} size="sm" title={title}>
+/** A link to a page of the console. */
+export const PageLink = ({ to, title, size = 'sm', children }: Props) => (
+  <Anchor component={Link} href={to} size={size} title={title}>
     {children}
   </Anchor>
 )

@@ -1,8 +1,9 @@
 import { text } from '../text/text.ts'
+import { Dot, type Tone } from './Dot.tsx'
 
 type Name = keyof typeof text.states
 
-const tones: Partial<Record<Name, 'good' | 'warn' | 'bad'>> = {
+const tones: Partial<Record<Name, Tone>> = {
   active: 'good',
   connected: 'good',
   healthy: 'good',
@@ -18,7 +19,7 @@ const tones: Partial<Record<Name, 'good' | 'warn' | 'bad'>> = {
 /** The name of a state with a colored dot. The dot adds no information. */
 export const StateLabel = ({ state, title }: { readonly state: Name; readonly title?: string | null }) => (
   <span title={title ?? undefined}>
-    <span className="dot" data-tone={tones[state]} aria-hidden="true" />
+    <Dot tone={tones[state]} />
     {text.states[state]}
   </span>
 )

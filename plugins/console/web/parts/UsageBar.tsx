@@ -1,7 +1,9 @@
+import type { Tone } from './Dot.tsx'
+
 interface Props {
   readonly share: number // 0 to 1
   readonly label: string
-  readonly tone: 'good' | 'warn' | 'bad'
+  readonly tone: Tone
 }
 
 /** A usage bar with a text label. */

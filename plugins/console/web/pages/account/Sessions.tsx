@@ -1,15 +1,12 @@
 import { Button, Text } from '@mantine/core'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call, type Row, rows } from '../../api/call.ts'
-import { notify } from '../../app/notices.ts'
-import { ConfirmDialog } from '../../parts/ConfirmDialog.tsx'
-import { EmptyState } from '../../parts/EmptyState.tsx'
-import { QueryResult } from '../../parts/QueryResult.tsx'
+import { ConfirmAction } from '../../parts/ConfirmAction.tsx'
 import { Section } from '../../parts/Section.tsx'
-import { timeColumn } from '../../parts/table/columns.tsx'
+import { actionsColumn, timeColumn } from '../../parts/table/columns.tsx'
+import { QueryTable } from '../../parts/table/QueryTable.tsx'
 import type { Column } from '../../parts/table/rows.ts'
-import { Table } from '../../parts/table/Table.tsx'
 import { text } from '../../text/text.ts'
 
 type Session = Row<'GET /v1/users/me/sessions'>
@@ -33,51 +30,34 @@ const columns: readonly Column<Session>[] = [
 export function Sessions() {
   const sessions = useQuery({ queryKey: ['sessions'], queryFn: () => rows('GET /v1/users/me/sessions') })
   const [selected, select] = useState<Session | null>(null)
-  const end = useMutation({
-    mutationFn: (session_id: string) =>
-      call('DELETE /v1/users/me/sessions/{session_id}', { path: { session_id } }),
-    onSuccess: () => {
-      notify(text.sessions.ended)
-      select(null)
-    }
-  })
-  const buttons: Column<Session> = {
-    id: 'do',
-    title: '',
-    value: () => '',
-    cell: session =>
-      !session.current && (
-        <Button size="compact-xs" variant="default" onClick={() => select(session)}>
-          {text.sessions.end}
-        </Button>
-      ),
-    width: 5
-  }
+  const endButton = (session: Session) =>
+    !session.current && (
+      <Button size="compact-xs" variant="default" onClick={() => select(session)}>
+        {text.sessions.end}
+      </Button>
+    )
   return (
     <Section title={text.sessions.title}>
-      <QueryResult query={sessions}>
-        {all => (
-          <Table
-            name="sessions"
-            what={text.sessions.what}
-            rows={all}
-            columns={[...columns, buttons]}
-            idOf={({ session_id }) => session_id}
-            empty={<EmptyState what={text.sessions.empty} />}
-          />
-        )}
-      </QueryResult>
+      <QueryTable
+        query={sessions}
+        name="sessions"
+        what={text.sessions.what}
+        columns={[...columns, actionsColumn(endButton, 5)]}
+        idOf={({ session_id }) => session_id}
+        empty={text.sessions.empty}
+      />
       {selected && (
-        <ConfirmDialog
-          isOpen
-          onClose={() => select(null)}
+        <ConfirmAction
           title={text.sessions.endTitle(selected.remote_addr)}
           action={text.sessions.end}
-          isBusy={end.isPending}
-          onConfirm={() => end.mutate(selected.session_id)}
+          run={() =>
+            call('DELETE /v1/users/me/sessions/{session_id}', { path: { session_id: selected.session_id } })
+          }
+          notice={text.sessions.ended}
+          onClose={() => select(null)}
         >
           <Text>{text.sessions.endText}</Text>
-        </ConfirmDialog>
+        </ConfirmAction>
       )}
     </Section>
   )

@@ -1,17 +1,14 @@
 import { Button, Text } from '@mantine/core'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call, rows } from '../../api/call.ts'
-import { notify } from '../../app/notices.ts'
-import { ConfirmDialog } from '../../parts/ConfirmDialog.tsx'
+import { ConfirmAction } from '../../parts/ConfirmAction.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
-import { EmptyState } from '../../parts/EmptyState.tsx'
-import { QueryResult } from '../../parts/QueryResult.tsx'
 import { RowMenu } from '../../parts/RowMenu.tsx'
 import { Secret } from '../../parts/Secret.tsx'
 import { Section } from '../../parts/Section.tsx'
-import type { Column } from '../../parts/table/rows.ts'
-import { Table } from '../../parts/table/Table.tsx'
+import { actionsColumn } from '../../parts/table/columns.tsx'
+import { QueryTable } from '../../parts/table/QueryTable.tsx'
 import { text } from '../../text/text.ts'
 import { IssueToken } from './IssueToken.tsx'
 import { nameOf, stateOf, type Token, tokenColumns } from './token-columns.tsx'
@@ -29,26 +26,16 @@ export function Tokens({ user }: { readonly user: string }) {
   })
   const [isAdding, add] = useState(false)
   const [dialog, setDialog] = useState<OpenDialog | null>(null)
-  const buttons: Column<Token> = {
-    id: 'do',
-    title: '',
-    value: () => '',
-    cell: token =>
-      stateOf(token) === 'valid' && (
-        <RowMenu
-          row={nameOf(token)}
-          actions={[
-            { label: text.tokens.rotate, run: () => setDialog({ what: 'rotate', token }) },
-            {
-              label: text.tokens.revoke,
-              run: () => setDialog({ what: 'revoke', token }),
-              isDangerous: true
-            }
-          ]}
-        />
-      ),
-    width: 4.5
-  }
+  const actions = (token: Token) =>
+    stateOf(token) === 'valid' && (
+      <RowMenu
+        row={nameOf(token)}
+        actions={[
+          { label: text.tokens.rotate, run: () => setDialog({ what: 'rotate', token }) },
+          { label: text.tokens.revoke, run: () => setDialog({ what: 'revoke', token }), isDangerous: true }
+        ]}
+      />
+    )
   return (
     <Section
       title={text.tokens.title}
@@ -59,18 +46,14 @@ export function Tokens({ user }: { readonly user: string }) {
         </Button>
       }
     >
-      <QueryResult query={tokens}>
-        {all => (
-          <Table
-            name="tokens"
-            what={text.tokens.what}
-            rows={all}
-            columns={[...tokenColumns, buttons]}
-            idOf={({ credential_id }) => credential_id}
-            empty={<EmptyState what={text.tokens.empty} />}
-          />
-        )}
-      </QueryResult>
+      <QueryTable
+        query={tokens}
+        name="tokens"
+        what={text.tokens.what}
+        columns={[...tokenColumns, actionsColumn(actions, 4.5)]}
+        idOf={({ credential_id }) => credential_id}
+        empty={text.tokens.empty}
+      />
       <Dialog isOpen={isAdding} onClose={() => add(false)} title={text.tokens.add}>
         <IssueToken user={user} onDone={() => add(false)} />
       </Dialog>
@@ -88,48 +71,34 @@ interface DialogProps {
 const pathOf = ({ user_id, credential_id: cred_id }: Token) => ({ user_id, cred_id })
 
 function Rotate({ token, onClose }: DialogProps) {
-  const rotate = useMutation({
-    mutationFn: () => call('POST /v1/users/{user_id}/credentials/{cred_id}/rotate', { path: pathOf(token) })
-  })
-  const title = text.tokens.rotateTitle(nameOf(token))
-  if (rotate.data)
+  const [rotated, setRotated] = useState<string | null>(null)
+  if (rotated !== null)
     return (
       <Dialog isOpen onClose={onClose} title={text.tokens.rotate}>
-        <Secret name={nameOf(token)} value={rotate.data.token} onDone={onClose} />
+        <Secret name={nameOf(token)} value={rotated} onDone={onClose} />
       </Dialog>
     )
   return (
-    <ConfirmDialog
-      isOpen
-      onClose={onClose}
-      title={title}
+    <ConfirmAction
+      title={text.tokens.rotateTitle(nameOf(token))}
       action={text.tokens.rotate}
-      isBusy={rotate.isPending}
-      onConfirm={() => rotate.mutate()}
+      run={() => call('POST /v1/users/{user_id}/credentials/{cred_id}/rotate', { path: pathOf(token) })}
+      onClose={onClose}
+      onDone={({ token }) => setRotated(token)}
     >
       <Text>{text.tokens.rotateText}</Text>
-    </ConfirmDialog>
+    </ConfirmAction>
   )
 }
 
-function Revoke({ token, onClose }: DialogProps) {
-  const revoke = useMutation({
-    mutationFn: () => call('DELETE /v1/users/{user_id}/credentials/{cred_id}', { path: pathOf(token) }),
-    onSuccess: () => {
-      notify(text.tokens.revoked)
-      onClose()
-    }
-  })
-  return (
-    <ConfirmDialog
-      isOpen
-      onClose={onClose}
-      title={text.tokens.revokeTitle(nameOf(token))}
-      action={text.tokens.revoke}
-      isBusy={revoke.isPending}
-      onConfirm={() => revoke.mutate()}
-    >
-      <Text>{text.tokens.revokeText}</Text>
-    </ConfirmDialog>
-  )
-}
+const Revoke = ({ token, onClose }: DialogProps) => (
+  <ConfirmAction
+    title={text.tokens.revokeTitle(nameOf(token))}
+    action={text.tokens.revoke}
+    run={() => call('DELETE /v1/users/{user_id}/credentials/{cred_id}', { path: pathOf(token) })}
+    notice={text.tokens.revoked}
+    onClose={onClose}
+  >
+    <Text>{text.tokens.revokeText}</Text>
+  </ConfirmAction>
+)

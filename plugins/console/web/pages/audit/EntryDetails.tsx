@@ -1,7 +1,7 @@
-import { Anchor, Stack } from '@mantine/core'
-import { Link } from 'wouter'
+import { Stack } from '@mantine/core'
 import { count } from '../../format.ts'
 import { Fact, Facts } from '../../parts/Facts.tsx'
+import { PageLink } from '../../parts/PageLink.tsx'
 import { Timestamp } from '../../parts/Timestamp.tsx'
 import { text } from '../../text/text.ts'
 import { Actor, Outcome, Subject } from './audit-columns.tsx'
@@ -30,9 +30,9 @@ export const EntryDetails = ({ entry }: { readonly entry: Entry }) => (
       <Fact name={text.audit.path}>{`${entry.method} ${entry.path}`.trim() || null}</Fact>
       <Fact name={text.audit.count}>{count(entry.count)}</Fact>
       <Fact name={text.audit.request}>
-        <Anchor component={Link} href={`/audit?request_id=${entry.request_id}`} title={text.audit.same}>
+        <PageLink to={`/audit?request_id=${entry.request_id}`} title={text.audit.same} size="md">
           {entry.request_id}
-        </Anchor>
+        </PageLink>
       </Fact>
     </Facts>
     {entry.changes !== null && <Changes changes={entry.changes} />}

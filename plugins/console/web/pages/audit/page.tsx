@@ -3,11 +3,10 @@ import { useState } from 'react'
 import { useSearchParams } from 'wouter'
 import { toApiError } from '../../api/api-error.ts'
 import { Dialog } from '../../parts/Dialog.tsx'
-import { EmptyState } from '../../parts/EmptyState.tsx'
 import { browserTimeZone } from '../../parts/local-time.ts'
 import { PageHead } from '../../parts/PageHead.tsx'
 import { QueryResult } from '../../parts/QueryResult.tsx'
-import type { Column } from '../../parts/table/rows.ts'
+import { actionsColumn } from '../../parts/table/columns.tsx'
 import { Table } from '../../parts/table/Table.tsx'
 import { text } from '../../text/text.ts'
 import { auditColumns } from './audit-columns.tsx'
@@ -62,17 +61,11 @@ interface ListProps {
 function EntryList({ entries, hasOlder, loadOlder }: ListProps) {
   const [shown, show] = useState<Entry | null>(null)
   const [isBusy, setBusy] = useState(false)
-  const detailsColumn: Column<Entry> = {
-    id: 'do',
-    title: '',
-    value: ({ request_id }) => request_id,
-    cell: entry => (
-      <Button size="compact-xs" variant="default" onClick={() => show(entry)}>
-        {text.audit.details}
-      </Button>
-    ),
-    width: 6
-  }
+  const detailsButton = (entry: Entry) => (
+    <Button size="compact-xs" variant="default" onClick={() => show(entry)}>
+      {text.audit.details}
+    </Button>
+  )
   const older = (): void => {
     setBusy(true)
     void loadOlder().finally(() => setBusy(false))
@@ -83,9 +76,9 @@ function EntryList({ entries, hasOlder, loadOlder }: ListProps) {
         name="audit"
         what={text.audit.what}
         rows={entries}
-        columns={[...auditColumns, detailsColumn]}
+        columns={[...auditColumns, actionsColumn(detailsButton, 6)]}
         idOf={({ id }) => id}
-        empty={<EmptyState what={text.audit.empty} />}
+        empty={text.audit.empty}
       />
       {entries.length > 0 && (
         <Group mt="sm" justify="space-between">

@@ -3,7 +3,7 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call, type Row, rows } from '../../api/call.ts'
 import { notify } from '../../app/notices.ts'
-import { ConfirmDialog } from '../../parts/ConfirmDialog.tsx'
+import { ConfirmAction } from '../../parts/ConfirmAction.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { Form } from '../../parts/form/Form.tsx'
 import { formErrors } from '../../parts/form/form-errors.ts'
@@ -40,14 +40,12 @@ export function UnderAttack() {
             <PlainTable
               label={words.isOn}
               columns={[
-                words.client,
-                text.table.actions,
-                text.bans.until,
-                text.bans.by,
-                text.bans.reason
-              ].map(title => ({
-                title
-              }))}
+                { title: words.client },
+                { title: text.table.actions },
+                { title: text.bans.until },
+                { title: text.bans.by },
+                { title: text.bans.reason }
+              ]}
               rows={all.map(one => ({
                 key: one.client_id ?? '',
                 cells: [
@@ -129,34 +127,24 @@ function TurnOn({ onDone }: { readonly onDone: () => void }) {
   )
 }
 
-/** The switch for new clients applies to all clients, so turning it off does, too. */
-function TurnOff({
-  active: { client_id, client_name },
-  onClose
-}: {
+interface TurnOffProps {
   readonly active: Switch
   readonly onClose: () => void
-}) {
-  const change = useMutation({
-    mutationFn: () =>
+}
+
+/** The switch for new clients applies to all clients, so turning it off does, too. */
+const TurnOff = ({ active: { client_id, client_name }, onClose }: TurnOffProps) => (
+  <ConfirmAction
+    title={words.offTitle(client_name ?? text.bans.allClients)}
+    action={words.turnOff}
+    run={() =>
       client_id === null
         ? call('DELETE /v1/under-attack')
-        : call('DELETE /v1/clients/{client_id}/under-attack', { path: { client_id } }),
-    onSuccess: () => {
-      notify(words.turnedOff)
-      onClose()
+        : call('DELETE /v1/clients/{client_id}/under-attack', { path: { client_id } })
     }
-  })
-  return (
-    <ConfirmDialog
-      isOpen
-      onClose={onClose}
-      title={words.offTitle(client_name ?? text.bans.allClients)}
-      action={words.turnOff}
-      isBusy={change.isPending}
-      onConfirm={() => change.mutate()}
-    >
-      <Text>{words.offText}</Text>
-    </ConfirmDialog>
-  )
-}
+    notice={words.turnedOff}
+    onClose={onClose}
+  >
+    <Text>{words.offText}</Text>
+  </ConfirmAction>
+)

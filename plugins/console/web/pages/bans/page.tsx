@@ -1,16 +1,14 @@
 import { Button, NativeSelect, Text } from '@mantine/core'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { call, rows } from '../../api/call.ts'
-import { notify } from '../../app/notices.ts'
-import { ConfirmDialog } from '../../parts/ConfirmDialog.tsx'
+import { ConfirmAction } from '../../parts/ConfirmAction.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { EmptyState } from '../../parts/EmptyState.tsx'
 import { PageHead } from '../../parts/PageHead.tsx'
-import { QueryResult } from '../../parts/QueryResult.tsx'
-import type { Column } from '../../parts/table/rows.ts'
-import { Table } from '../../parts/table/Table.tsx'
+import { actionsColumn } from '../../parts/table/columns.tsx'
+import { QueryTable } from '../../parts/table/QueryTable.tsx'
 import { text } from '../../text/text.ts'
 import { type Ban, banColumns } from './ban-columns.tsx'
 import { NewBan } from './NewBan.tsx'
@@ -26,18 +24,12 @@ export default function Bans() {
   })
   const [path, go] = useLocation()
   const [selected, select] = useState<Ban | null>(null)
-  const liftColumn: Column<Ban> = {
-    id: 'do',
-    title: '',
-    value: () => '',
-    cell: ban =>
-      ban.state === 'in_force' && (
-        <Button size="compact-xs" variant="default" onClick={() => select(ban)}>
-          {text.bans.lift}
-        </Button>
-      ),
-    width: 5
-  }
+  const liftButton = (ban: Ban) =>
+    ban.state === 'in_force' && (
+      <Button size="compact-xs" variant="default" onClick={() => select(ban)}>
+        {text.bans.lift}
+      </Button>
+    )
   const add = (
     <Button component={Link} href="/bans/new">
       {text.bans.add}
@@ -55,20 +47,14 @@ export default function Bans() {
         {add}
       </PageHead>
       <UnderAttack />
-      <QueryResult query={bans}>
-        {all => (
-          <Table
-            name="bans"
-            what={text.bans.what}
-            rows={all}
-            columns={[...banColumns, liftColumn]}
-            idOf={({ ban_id }) => ban_id}
-            empty={
-              <EmptyState what={filter === 'all' ? text.bans.emptyAll : text.bans.empty}>{add}</EmptyState>
-            }
-          />
-        )}
-      </QueryResult>
+      <QueryTable
+        query={bans}
+        name="bans"
+        what={text.bans.what}
+        columns={[...banColumns, actionsColumn(liftButton, 5)]}
+        idOf={({ ban_id }) => ban_id}
+        empty={<EmptyState what={filter === 'all' ? text.bans.emptyAll : text.bans.empty}>{add}</EmptyState>}
+      />
       <Dialog isOpen={path === '/bans/new'} onClose={() => go('/bans')} title={text.bans.add}>
         <NewBan onDone={() => go('/bans')} />
       </Dialog>
@@ -77,24 +63,14 @@ export default function Bans() {
   )
 }
 
-function Lift({ ban, onClose }: { readonly ban: Ban; readonly onClose: () => void }) {
-  const lift = useMutation({
-    mutationFn: () => call('DELETE /v1/bans/{ban_id}', { path: { ban_id: ban.ban_id } }),
-    onSuccess: () => {
-      notify(text.bans.lifted)
-      onClose()
-    }
-  })
-  return (
-    <ConfirmDialog
-      isOpen
-      onClose={onClose}
-      title={text.bans.liftTitle(ban.source, ban.client_name)}
-      action={text.bans.lift}
-      isBusy={lift.isPending}
-      onConfirm={() => lift.mutate()}
-    >
-      <Text>{text.bans.liftText}</Text>
-    </ConfirmDialog>
-  )
-}
+const Lift = ({ ban, onClose }: { readonly ban: Ban; readonly onClose: () => void }) => (
+  <ConfirmAction
+    title={text.bans.liftTitle(ban.source, ban.client_name)}
+    action={text.bans.lift}
+    run={() => call('DELETE /v1/bans/{ban_id}', { path: { ban_id: ban.ban_id } })}
+    notice={text.bans.lifted}
+    onClose={onClose}
+  >
+    <Text>{text.bans.liftText}</Text>
+  </ConfirmAction>
+)

@@ -3,9 +3,8 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { call } from '../../api/call.ts'
-import { notify } from '../../app/notices.ts'
 import { count } from '../../format.ts'
-import { ConfirmDialog } from '../../parts/ConfirmDialog.tsx'
+import { ConfirmAction } from '../../parts/ConfirmAction.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { text } from '../../text/text.ts'
 import { isOn } from '../rules/filters.ts'
@@ -16,10 +15,10 @@ import type { Client } from './queries.ts'
 
 /** Buttons on the page of a client, for superadmins. */
 export function ClientActions({ client }: { readonly client: Client }) {
-  const [dialog, setDialog] = useState<'edit' | 'renew' | End | null>(null)
+  const [dialog, setDialog] = useState<'edit' | 'renew' | 'revoke' | 'delete' | null>(null)
   const close = (): void => setDialog(null)
   const name = client.client_name
-  const end = client.state === 'revoked' ? 'delete' : 'revoke'
+  const end = client.state === 'revoked' ? 'delete' : 'revoke' // only a revoked client can be deleted
   return (
     <>
       <Button variant="default" onClick={() => setDialog('edit')}>
@@ -37,49 +36,49 @@ export function ClientActions({ client }: { readonly client: Client }) {
       <Dialog isOpen={dialog === 'renew'} onClose={close} title={text.clients.renewTitle(name)} size="lg">
         <Renew client={client} />
       </Dialog>
-      <EndConfirm what="revoke" client={client} isOpen={dialog === 'revoke'} onClose={close} />
-      <EndConfirm what="delete" client={client} isOpen={dialog === 'delete'} onClose={close} />
+      <RevokeClient client={client} isOpen={dialog === 'revoke'} onClose={close} />
+      <DeleteClient client={client} isOpen={dialog === 'delete'} onClose={close} />
     </>
   )
 }
 
-type End = 'revoke' | 'delete' // only a revoked client can be deleted
-
 interface EndProps {
-  readonly what: End
   readonly client: Client
   readonly isOpen: boolean
   readonly onClose: () => void
 }
 
 /** One dialog per action, so that its text does not change while it closes. */
-function EndConfirm({ what, client, isOpen, onClose }: EndProps) {
-  const [, go] = useLocation()
+function RevokeClient({ client, ...dialog }: EndProps) {
   const path = { client_id: client.client_id }
-  const revoke = useMutation({
-    mutationFn: () => call('POST /v1/clients/{client_id}/revoke', { path }),
-    onSuccess: onClose
-  })
-  const remove = useMutation({
-    mutationFn: () => call('DELETE /v1/clients/{client_id}', { path }),
-    onSuccess: () => {
-      notify(text.clients.deleted(client.client_name))
-      go('/clients')
-    }
-  })
-  const isDelete = what === 'delete'
   return (
-    <ConfirmDialog
-      title={(isDelete ? text.clients.confirmDelete : text.clients.confirmRevoke)(client.client_name)}
-      action={text.clients[what]}
-      isOpen={isOpen}
-      isBusy={revoke.isPending || remove.isPending}
-      onClose={onClose}
-      onConfirm={() => (isDelete ? remove : revoke).mutate()}
+    <ConfirmAction
+      {...dialog}
+      title={text.clients.confirmRevoke(client.client_name)}
+      action={text.clients.revoke}
+      run={() => call('POST /v1/clients/{client_id}/revoke', { path })}
     >
       <AffectedCounts client={client} />
-      <Text>{isDelete ? text.clients.deleteText : text.clients.revokeText}</Text>
-    </ConfirmDialog>
+      <Text>{text.clients.revokeText}</Text>
+    </ConfirmAction>
+  )
+}
+
+function DeleteClient({ client, ...dialog }: EndProps) {
+  const [, go] = useLocation()
+  const path = { client_id: client.client_id }
+  return (
+    <ConfirmAction
+      {...dialog}
+      title={text.clients.confirmDelete(client.client_name)}
+      action={text.clients.delete}
+      run={() => call('DELETE /v1/clients/{client_id}', { path })}
+      notice={text.clients.deleted(client.client_name)}
+      onDone={() => go('/clients')}
+    >
+      <AffectedCounts client={client} />
+      <Text>{text.clients.deleteText}</Text>
+    </ConfirmAction>
   )
 }
 

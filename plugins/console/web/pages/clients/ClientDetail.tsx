@@ -1,10 +1,11 @@
-import { Alert, Anchor, Button, Group } from '@mantine/core'
+import { Alert, Button, Group } from '@mantine/core'
 import { useMemo } from 'react'
 import { Link } from 'wouter'
 import { useMe } from '../../api/me.ts'
 import { EmptyState } from '../../parts/EmptyState.tsx'
 import { Fact, Facts } from '../../parts/Facts.tsx'
 import { PageHead } from '../../parts/PageHead.tsx'
+import { PageLink } from '../../parts/PageLink.tsx'
 import { QueryResult } from '../../parts/QueryResult.tsx'
 import { Section } from '../../parts/Section.tsx'
 import { StateLabel } from '../../parts/StateLabel.tsx'
@@ -28,9 +29,7 @@ export function ClientDetail({ id }: { readonly id: string }) {
         if (!client) return <Missing />
         return (
           <>
-            <Anchor component={Link} href="/clients" size="sm">
-              {text.pages.clients}
-            </Anchor>
+            <PageLink to="/clients">{text.pages.clients}</PageLink>
             <PageHead title={client.client_name}>
               <StateLabel state={client.state} />
               {isSuperadmin && <ClientActions client={client} />}
@@ -55,9 +54,9 @@ const Missing = () => (
   <>
     <PageHead title={text.pages.clients} />
     <EmptyState what={text.clients.none}>
-      <Anchor component={Link} href="/clients">
+      <PageLink to="/clients" size="md">
         {text.pages.clients}
-      </Anchor>
+      </PageLink>
     </EmptyState>
   </>
 )
@@ -71,12 +70,8 @@ function Rules({ id }: { readonly id: string }) {
       title={text.clients.rules}
       actions={
         <Group gap="sm">
-          <Anchor component={Link} href={`/rules?client=${id}`} size="sm">
-            {text.clients.inList}
-          </Anchor>
-          <Anchor component={Link} href={`/connections?client=${id}`} size="sm">
-            {text.pages.connections}
-          </Anchor>
+          <PageLink to={`/rules?client=${id}`}>{text.clients.inList}</PageLink>
+          <PageLink to={`/connections?client=${id}`}>{text.pages.connections}</PageLink>
           <Button component={Link} href={`/rules/new?client=${id}`} variant="default" size="xs">
             {text.rules.add}
           </Button>
@@ -91,7 +86,7 @@ function Rules({ id }: { readonly id: string }) {
             rows={rows.filter(rule => isOn(rule, id))}
             columns={columns}
             idOf={({ rule_id }) => rule_id}
-            empty={<EmptyState what={text.clients.noRules} />}
+            empty={text.clients.noRules}
           />
         )}
       </QueryResult>

@@ -1,10 +1,10 @@
-import { Anchor, Button, Text } from '@mantine/core'
+import { Button, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { Link } from 'wouter'
 import { type Row, rows } from '../../api/call.ts'
 import { count } from '../../format.ts'
 import { Dialog } from '../../parts/Dialog.tsx'
+import { PageLink } from '../../parts/PageLink.tsx'
 import { PlainTable } from '../../parts/PlainTable.tsx'
 import { Section } from '../../parts/Section.tsx'
 import { text } from '../../text/text.ts'
@@ -61,14 +61,9 @@ export function ClientOwners({ client }: { readonly client: Client }) {
 
 const toCells = (client: Client, owner: Owner, onChange: () => void) => [
   owner.owner_id,
-  <Anchor
-    key="rules"
-    component={Link}
-    href={`/rules?client=${client.client_id}&owner=${encodeURIComponent(owner.owner_id)}`}
-    size="sm"
-  >
+  <PageLink key="rules" to={`/rules?client=${client.client_id}&owner=${encodeURIComponent(owner.owner_id)}`}>
     {count(owner.rule_count)}
-  </Anchor>,
+  </PageLink>,
   <Limits key="limits" client={client} owner={owner} />,
   <Button
     key="change"

@@ -1,10 +1,9 @@
 import { Button, Text } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { call } from '../../api/call.ts'
-import { notify } from '../../app/notices.ts'
 import { count } from '../../format.ts'
-import { ConfirmDialog } from '../../parts/ConfirmDialog.tsx'
+import { ConfirmAction } from '../../parts/ConfirmAction.tsx'
 import { text } from '../../text/text.ts'
 import type { LiveFilter } from './use-live-connections.ts'
 
@@ -27,25 +26,18 @@ export function CloseMatching({
     refetchInterval: false,
     staleTime: 0
   })
-  const closeAll = useMutation({
-    mutationFn: () => call('DELETE /v1/connections', { query: query ?? {} }),
-    onSuccess: ({ closed }) => {
-      notify(text.connections.closed(count(closed)))
-      close()
-    }
-  })
   return (
     <>
       <Button variant="default" c="var(--bad)" disabled={matched === 0} onClick={open} ml="auto">
         {text.connections.closeAll}
       </Button>
-      <ConfirmDialog
+      <ConfirmAction
         title={text.connections.confirmClose}
         action={text.connections.closeAll}
         isOpen={isOpen}
-        isBusy={closeAll.isPending}
         onClose={close}
-        onConfirm={() => closeAll.mutate()}
+        run={() => call('DELETE /v1/connections', { query: query ?? {} })}
+        notice={({ closed }) => text.connections.closed(count(closed))}
       >
         <Text fw={600} role="status">
           {counted.isError
@@ -53,7 +45,7 @@ export function CloseMatching({
             : text.connections.counted(counted.data ? count(counted.data.matched) : '…')}
         </Text>
         <Text>{text.connections.confirmText}</Text>
-      </ConfirmDialog>
+      </ConfirmAction>
     </>
   )
 }

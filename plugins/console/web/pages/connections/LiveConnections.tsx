@@ -6,7 +6,6 @@ import { call } from '../../api/call.ts'
 import { notify } from '../../app/notices.ts'
 import { count } from '../../format.ts'
 import { ConfirmDialog } from '../../parts/ConfirmDialog.tsx'
-import { EmptyState } from '../../parts/EmptyState.tsx'
 import { FormError } from '../../parts/form/FormError.tsx'
 import { Table } from '../../parts/table/Table.tsx'
 import { text } from '../../text/text.ts'
@@ -69,7 +68,7 @@ export function LiveConnections({ filter, tools }: Props) {
           rows={seen.rows}
           columns={columns}
           idOf={idOf}
-          empty={<EmptyState what={text.connections.empty} />}
+          empty={text.connections.empty}
         />
       )}
       <ConfirmDialog

@@ -1,5 +1,6 @@
-import { Anchor, Paper, Text } from '@mantine/core'
-import { Link } from 'wouter'
+import { Paper, Text } from '@mantine/core'
+import { Dot } from '../../parts/Dot.tsx'
+import { PageLink } from '../../parts/PageLink.tsx'
 import { text } from '../../text/text.ts'
 import { useAttention } from './use-attention.ts'
 
@@ -10,17 +11,17 @@ export function Attention() {
     <Paper withBorder p="md" mb="lg" component="section" aria-label={text.attention.title}>
       {lines.length === 0 ? (
         <Text {...(!isKnown && { c: 'dimmed' })} role="status">
-          <span className="dot" data-tone={isKnown ? 'good' : undefined} aria-hidden="true" />
+          <Dot tone={isKnown ? 'good' : undefined} />
           {isKnown ? text.attention.none : text.loading}
         </Text>
       ) : (
         <ul className="attention">
           {lines.map(({ key, tone, label, to }) => (
             <li key={key}>
-              <span className="dot" data-tone={tone} aria-hidden="true" />
-              <Anchor component={Link} href={to}>
+              <Dot tone={tone} />
+              <PageLink to={to} size="md">
                 {label}
-              </Anchor>
+              </PageLink>
             </li>
           ))}
         </ul>

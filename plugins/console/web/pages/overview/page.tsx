@@ -1,8 +1,8 @@
-import { Anchor, Paper, SimpleGrid, Text } from '@mantine/core'
-import { Link } from 'wouter'
+import { Paper, SimpleGrid, Text } from '@mantine/core'
 import { bytes, count, rate } from '../../format.ts'
 import { SpeedAndConnections } from '../../parts/chart/SpeedAndConnections.tsx'
 import { PageHead } from '../../parts/PageHead.tsx'
+import { PageLink } from '../../parts/PageLink.tsx'
 import { QueryResult } from '../../parts/QueryResult.tsx'
 import { text } from '../../text/text.ts'
 import { Attention } from './Attention.tsx'
@@ -75,9 +75,7 @@ interface FigureProps {
 const Figure = ({ name, value, note, to }: FigureProps) => (
   <Paper withBorder p="md">
     <Text size="sm" c="dimmed">
-      <Anchor component={Link} href={to} size="sm">
-        {name}
-      </Anchor>
+      <PageLink to={to}>{name}</PageLink>
     </Text>
     <div className="figure">{value}</div>
     <Text size="sm" c="dimmed" mih="1.5em">

@@ -1,7 +1,7 @@
-import { Anchor, Text } from '@mantine/core'
-import { Link } from 'wouter'
+import { Text } from '@mantine/core'
 import { Fact, Facts } from '../../parts/Facts.tsx'
 import { PageHead } from '../../parts/PageHead.tsx'
+import { PageLink } from '../../parts/PageLink.tsx'
 import { Section } from '../../parts/Section.tsx'
 import { text } from '../../text/text.ts'
 import type { Plugin } from './queries.ts'
@@ -23,9 +23,7 @@ export function PluginDetail({ plugin }: { readonly plugin: Plugin }) {
   ] as const
   return (
     <>
-      <Anchor component={Link} href="/plugins" size="sm">
-        {text.pages.plugins}
-      </Anchor>
+      <PageLink to="/plugins">{text.pages.plugins}</PageLink>
       <PageHead title={plugin.name} />
       {plugin.description !== '' && <Text mb="md">{plugin.description}</Text>}
       <Facts>

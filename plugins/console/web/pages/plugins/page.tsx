@@ -1,8 +1,8 @@
-import { Anchor, Text } from '@mantine/core'
-import { Link, Route, Switch } from 'wouter'
+import { Text } from '@mantine/core'
+import { Route, Switch } from 'wouter'
 import { count } from '../../format.ts'
-import { EmptyState } from '../../parts/EmptyState.tsx'
 import { PageHead } from '../../parts/PageHead.tsx'
+import { PageLink } from '../../parts/PageLink.tsx'
 import { QueryResult } from '../../parts/QueryResult.tsx'
 import { linkColumn, longTextColumn } from '../../parts/table/columns.tsx'
 import type { Column } from '../../parts/table/rows.ts'
@@ -51,7 +51,7 @@ export default function Plugins() {
               rows={all}
               columns={columns}
               idOf={({ name }) => name}
-              empty={<EmptyState what={text.pluginsPage.empty} />}
+              empty={text.pluginsPage.empty}
             />
           </Route>
         </Switch>
@@ -64,8 +64,8 @@ const Missing = () => (
   <>
     <PageHead title={text.pages.plugins} />
     <Text mb="md">{text.pluginsPage.none}</Text>
-    <Anchor component={Link} href="/plugins">
+    <PageLink to="/plugins" size="md">
       {text.pages.plugins}
-    </Anchor>
+    </PageLink>
   </>
 )

@@ -1,10 +1,10 @@
-import { Alert, Anchor, Stack, Text, Title } from '@mantine/core'
+import { Alert, Stack, Text, Title } from '@mantine/core'
 import { Fragment } from 'react'
-import { Link } from 'wouter'
 import type { Reply } from '../../api/call.ts'
 import { ago, count } from '../../format.ts'
 import { Command } from '../../parts/Command.tsx'
 import { Fact, Facts } from '../../parts/Facts.tsx'
+import { PageLink } from '../../parts/PageLink.tsx'
 import { Timestamp } from '../../parts/Timestamp.tsx'
 import { text } from '../../text/text.ts'
 
@@ -78,9 +78,9 @@ function Next({ next, certificate }: { readonly next: string; readonly certifica
         {waiting_for.map(({ client_id, name }, i) => (
           <Fragment key={client_id}>
             {i > 0 && ', '}
-            <Anchor component={Link} href={`/clients/${client_id}`}>
+            <PageLink to={`/clients/${client_id}`} size="md">
               {name}
-            </Anchor>
+            </PageLink>
           </Fragment>
         ))}
       </Fact>

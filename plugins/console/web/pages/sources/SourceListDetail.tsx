@@ -1,19 +1,20 @@
-import { Anchor, Button, Text } from '@mantine/core'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { Button, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { Link, useLocation } from 'wouter'
+import { useLocation } from 'wouter'
 import { toApiError } from '../../api/api-error.ts'
 import { call, type Reply, type Versioned, versioned } from '../../api/call.ts'
 import { useFormReset } from '../../api/use-form-reset.ts'
 import { useVersionedEdit } from '../../api/use-versioned-edit.ts'
 import { notify } from '../../app/notices.ts'
 import { count } from '../../format.ts'
-import { ConfirmDialog } from '../../parts/ConfirmDialog.tsx'
+import { ConfirmAction } from '../../parts/ConfirmAction.tsx'
 import { EmptyState } from '../../parts/EmptyState.tsx'
 import { EditConflict } from '../../parts/form/EditConflict.tsx'
 import { Form } from '../../parts/form/Form.tsx'
 import { formErrors } from '../../parts/form/form-errors.ts'
 import { PageHead } from '../../parts/PageHead.tsx'
+import { PageLink } from '../../parts/PageLink.tsx'
 import { QueryResult } from '../../parts/QueryResult.tsx'
 import { text } from '../../text/text.ts'
 import { EntriesField } from './EntriesField.tsx'
@@ -28,9 +29,7 @@ export function SourceListDetail({ name }: { readonly name: string }) {
   const { formKey, reset } = useFormReset(list)
   return (
     <>
-      <Anchor component={Link} href="/sources" size="sm">
-        {text.pages.sources}
-      </Anchor>
+      <PageLink to="/sources">{text.pages.sources}</PageLink>
       <PageHead title={`@${name}`}>{list.data && <DeleteList list={list.data.value} />}</PageHead>
       {list.isError && toApiError(list.error).status === 404 ? (
         <EmptyState what={text.sources.none} />
@@ -98,13 +97,6 @@ const summarize = (entries: readonly string[]): string =>
 function DeleteList({ list: { name, entry_count, rule_count } }: { readonly list: List }) {
   const [isOpen, setOpen] = useState(false)
   const [, go] = useLocation()
-  const remove = useMutation({
-    mutationFn: () => call('DELETE /v1/source-lists/{list_name}', { path: { list_name: name } }),
-    onSuccess: () => {
-      notify(text.deleted(`@${name}`))
-      go('/sources')
-    }
-  })
   return (
     <>
       {rule_count > 0 && (
@@ -115,16 +107,17 @@ function DeleteList({ list: { name, entry_count, rule_count } }: { readonly list
       <Button variant="default" c="var(--bad)" disabled={rule_count > 0} onClick={() => setOpen(true)}>
         {text.delete}
       </Button>
-      <ConfirmDialog
+      <ConfirmAction
         isOpen={isOpen}
-        onClose={() => setOpen(false)}
         title={text.sources.deleteTitle(name, count(entry_count))}
         action={text.delete}
-        isBusy={remove.isPending}
-        onConfirm={() => remove.mutate()}
+        run={() => call('DELETE /v1/source-lists/{list_name}', { path: { list_name: name } })}
+        notice={text.deleted(`@${name}`)}
+        onClose={() => setOpen(false)}
+        onDone={() => go('/sources')}
       >
         <Text>{text.cannotUndo}</Text>
-      </ConfirmDialog>
+      </ConfirmAction>
     </>
   )
 }

@@ -5,10 +5,9 @@ import { type Row, rows } from '../../api/call.ts'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { EmptyState } from '../../parts/EmptyState.tsx'
 import { PageHead } from '../../parts/PageHead.tsx'
-import { QueryResult } from '../../parts/QueryResult.tsx'
 import { countColumn, linkColumn, timeColumn } from '../../parts/table/columns.tsx'
+import { QueryTable } from '../../parts/table/QueryTable.tsx'
 import type { Column } from '../../parts/table/rows.ts'
-import { Table } from '../../parts/table/Table.tsx'
 import { text } from '../../text/text.ts'
 import { NewSourceList } from './NewSourceList.tsx'
 import { SourceListDetail } from './SourceListDetail.tsx'
@@ -51,18 +50,14 @@ function Lists() {
   return (
     <>
       <PageHead title={text.pages.sources}>{add}</PageHead>
-      <QueryResult query={lists}>
-        {all => (
-          <Table
-            name="sources"
-            what={text.sources.what}
-            rows={all}
-            columns={columns}
-            idOf={({ name }) => name}
-            empty={<EmptyState what={text.sources.empty}>{add}</EmptyState>}
-          />
-        )}
-      </QueryResult>
+      <QueryTable
+        query={lists}
+        name="sources"
+        what={text.sources.what}
+        columns={columns}
+        idOf={({ name }) => name}
+        empty={<EmptyState what={text.sources.empty}>{add}</EmptyState>}
+      />
       <Dialog isOpen={path === '/sources/new'} onClose={() => go('/sources')} title={text.sources.add}>
         <NewSourceList onDone={name => go(`/sources/${name}`)} />
       </Dialog>

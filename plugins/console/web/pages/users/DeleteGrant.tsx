@@ -1,9 +1,8 @@
 import { Text } from '@mantine/core'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { call, rows } from '../../api/call.ts'
-import { notify } from '../../app/notices.ts'
 import { count } from '../../format.ts'
-import { ConfirmDialog } from '../../parts/ConfirmDialog.tsx'
+import { ConfirmAction } from '../../parts/ConfirmAction.tsx'
 import { text } from '../../text/text.ts'
 import { type Grant, nameOf } from './grant-columns.tsx'
 
@@ -22,24 +21,16 @@ export function DeleteGrant({ grant, onClose }: { readonly grant: Grant; readonl
           rule.listen_port <= listen_port_end
       ).length
   })
-  const remove = useMutation({
-    mutationFn: () => call('DELETE /v1/grants/{grant_id}', { path: { grant_id } }),
-    onSuccess: ({ removed_rule_ids }) => {
-      notify(text.grants.deleted(count(removed_rule_ids.length)))
-      onClose()
-    }
-  })
   const maxDeleted = rules.data === undefined ? '…' : count(rules.data)
   return (
-    <ConfirmDialog
-      isOpen
-      onClose={onClose}
+    <ConfirmAction
       title={text.grants.deleteTitle(nameOf(grant))}
       action={text.delete}
-      isBusy={remove.isPending}
-      onConfirm={() => remove.mutate()}
+      run={() => call('DELETE /v1/grants/{grant_id}', { path: { grant_id } })}
+      notice={({ removed_rule_ids }) => text.grants.deleted(count(removed_rule_ids.length))}
+      onClose={onClose}
     >
       <Text role="status">{text.grants.deleteText(maxDeleted)}</Text>
-    </ConfirmDialog>
+    </ConfirmAction>
   )
 }

@@ -1,10 +1,9 @@
 import { Button, Group, NumberInput, SimpleGrid, Text } from '@mantine/core'
-import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call, type Versioned } from '../../api/call.ts'
 import { useVersionedEdit } from '../../api/use-versioned-edit.ts'
 import { notify } from '../../app/notices.ts'
-import { ConfirmDialog } from '../../parts/ConfirmDialog.tsx'
+import { ConfirmAction } from '../../parts/ConfirmAction.tsx'
 import { EditConflict } from '../../parts/form/EditConflict.tsx'
 import { Form } from '../../parts/form/Form.tsx'
 import { formErrors } from '../../parts/form/form-errors.ts'
@@ -88,29 +87,25 @@ interface RemoveProps {
 
 function RemoveLimits({ path, user, name, onSaved }: RemoveProps) {
   const [isOpen, setOpen] = useState(false)
-  const remove = useMutation({
-    mutationFn: () => call('DELETE /v1/clients/{client_id}/owners/{owner_id}/rate-limit', { path }),
-    onSuccess: () => {
-      notify(text.limits.removed)
-      setOpen(false)
-      return onSaved()
-    }
-  })
   return (
     <Group>
       <Button variant="default" size="xs" c="var(--bad)" onClick={() => setOpen(true)}>
         {text.limits.remove}
       </Button>
-      <ConfirmDialog
+      <ConfirmAction
         isOpen={isOpen}
-        onClose={() => setOpen(false)}
         title={text.limits.removeTitle(user, name)}
         action={text.limits.remove}
-        isBusy={remove.isPending}
-        onConfirm={() => remove.mutate()}
+        run={() => call('DELETE /v1/clients/{client_id}/owners/{owner_id}/rate-limit', { path })}
+        notice={text.limits.removed}
+        onClose={() => setOpen(false)}
+        onDone={() => {
+          setOpen(false)
+          return onSaved()
+        }}
       >
         <Text>{text.limits.removeText}</Text>
-      </ConfirmDialog>
+      </ConfirmAction>
     </Group>
   )
 }

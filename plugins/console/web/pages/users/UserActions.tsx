@@ -3,8 +3,8 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { call, type Versioned } from '../../api/call.ts'
-import { notify } from '../../app/notices.ts'
 import { count } from '../../format.ts'
+import { ConfirmAction } from '../../parts/ConfirmAction.tsx'
 import { ConfirmDialog } from '../../parts/ConfirmDialog.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { text } from '../../text/text.ts'
@@ -81,26 +81,20 @@ function DeleteUser({ user, isOpen, onClose }: DeleteProps) {
     enabled: isOpen,
     queryFn: () => call('DELETE /v1/connections', { query: { owner: user_id, dry_run: true } })
   })
-  const remove = useMutation({
-    mutationFn: () => call('DELETE /v1/users/{user_id}', { path: { user_id } }),
-    onSuccess: () => {
-      notify(text.deleted(user_id))
-      go('/users')
-    }
-  })
   const connections = live.data ? count(live.data.matched) : live.isError ? text.number.unknown : '…'
   return (
-    <ConfirmDialog
+    <ConfirmAction
       isOpen={isOpen}
+      run={() => call('DELETE /v1/users/{user_id}', { path: { user_id } })}
+      notice={text.deleted(user_id)}
       onClose={onClose}
+      onDone={() => go('/users')}
       title={text.users.deleteTitle(user_id)}
       action={text.users.delete}
-      isBusy={remove.isPending}
-      onConfirm={() => remove.mutate()}
     >
       <Text>{text.users.deleteText(count(rule_count), count(grant_count), count(credential_count))}</Text>
       <Text role="status">{text.number.connections(connections)}</Text>
       <Text>{text.cannotUndo}</Text>
-    </ConfirmDialog>
+    </ConfirmAction>
   )
 }

@@ -1,11 +1,11 @@
-import { Anchor, Text } from '@mantine/core'
-import { Link } from 'wouter'
+import { Text } from '@mantine/core'
 import { toApiError } from '../../api/api-error.ts'
 import { useMe } from '../../api/me.ts'
 import { EmptyState } from '../../parts/EmptyState.tsx'
 import { Fact, Facts } from '../../parts/Facts.tsx'
 import { labelText } from '../../parts/form/labels.ts'
 import { PageHead } from '../../parts/PageHead.tsx'
+import { PageLink } from '../../parts/PageLink.tsx'
 import { QueryResult } from '../../parts/QueryResult.tsx'
 import { Section } from '../../parts/Section.tsx'
 import { Timestamp } from '../../parts/Timestamp.tsx'
@@ -25,9 +25,7 @@ export function UserDetail({ id }: { readonly id: string }) {
   if (user.isError && toApiError(user.error).status === 404) return <Missing />
   return (
     <>
-      <Anchor component={Link} href="/users" size="sm">
-        {text.pages.users}
-      </Anchor>
+      <PageLink to="/users">{text.pages.users}</PageLink>
       <QueryResult query={user}>
         {read => (
           <>
@@ -57,9 +55,9 @@ const Missing = () => (
   <>
     <PageHead title={text.pages.users} />
     <EmptyState what={text.users.none}>
-      <Anchor component={Link} href="/users">
+      <PageLink to="/users" size="md">
         {text.pages.users}
-      </Anchor>
+      </PageLink>
     </EmptyState>
   </>
 )
@@ -76,19 +74,19 @@ const UserFacts = ({ user }: { readonly user: User }) => (
       <Timestamp at={user.created_at} />
     </Fact>
     <Fact name={text.users.rules}>
-      <Anchor component={Link} href={`/rules?owner=${user.user_id}`}>
+      <PageLink to={`/rules?owner=${user.user_id}`} size="md">
         {user.rule_count}
-      </Anchor>
+      </PageLink>
     </Fact>
     <Fact name={text.users.traffic}>
-      <Anchor component={Link} href={`/traffic?user=${user.user_id}`}>
+      <PageLink to={`/traffic?user=${user.user_id}`} size="md">
         {text.traffic.ranges.day}
-      </Anchor>
+      </PageLink>
     </Fact>
     <Fact name={text.pages.audit}>
-      <Anchor component={Link} href={`/audit?actor=${user.user_id}`}>
+      <PageLink to={`/audit?actor=${user.user_id}`} size="md">
         {text.users.audit}
-      </Anchor>
+      </PageLink>
     </Fact>
   </Facts>
 )

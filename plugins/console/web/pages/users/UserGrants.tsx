@@ -3,12 +3,10 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { rows } from '../../api/call.ts'
 import { Dialog } from '../../parts/Dialog.tsx'
-import { EmptyState } from '../../parts/EmptyState.tsx'
-import { QueryResult } from '../../parts/QueryResult.tsx'
 import { RowMenu } from '../../parts/RowMenu.tsx'
 import { Section } from '../../parts/Section.tsx'
-import type { Column } from '../../parts/table/rows.ts'
-import { Table } from '../../parts/table/Table.tsx'
+import { actionsColumn } from '../../parts/table/columns.tsx'
+import { QueryTable } from '../../parts/table/QueryTable.tsx'
 import { text } from '../../text/text.ts'
 import { DeleteGrant } from './DeleteGrant.tsx'
 import { EditGrant } from './EditGrant.tsx'
@@ -26,21 +24,15 @@ export function UserGrants({ user, role }: { readonly user: string; readonly rol
   })
   const [dialog, setDialog] = useState<OpenDialog | null>(null)
   const close = (): void => setDialog(null)
-  const actionsColumn: Column<Grant> = {
-    id: 'do',
-    title: '',
-    value: () => '',
-    cell: grant => (
-      <RowMenu
-        row={nameOf(grant)}
-        actions={[
-          { label: text.edit, run: () => setDialog({ what: 'edit', grant }) },
-          { label: text.delete, run: () => setDialog({ what: 'delete', grant }), isDangerous: true }
-        ]}
-      />
-    ),
-    width: 4.5
-  }
+  const actions = (grant: Grant) => (
+    <RowMenu
+      row={nameOf(grant)}
+      actions={[
+        { label: text.edit, run: () => setDialog({ what: 'edit', grant }) },
+        { label: text.delete, run: () => setDialog({ what: 'delete', grant }), isDangerous: true }
+      ]}
+    />
+  )
   return (
     <Section
       title={text.grants.title}
@@ -50,18 +42,14 @@ export function UserGrants({ user, role }: { readonly user: string; readonly rol
         </Button>
       }
     >
-      <QueryResult query={grants}>
-        {all => (
-          <Table
-            name="grants"
-            what={text.grants.what}
-            rows={all}
-            columns={[...grantColumns, actionsColumn]}
-            idOf={({ grant_id }) => grant_id}
-            empty={<EmptyState what={text.grants.none[role]} />}
-          />
-        )}
-      </QueryResult>
+      <QueryTable
+        query={grants}
+        name="grants"
+        what={text.grants.what}
+        columns={[...grantColumns, actionsColumn(actions, 4.5)]}
+        idOf={({ grant_id }) => grant_id}
+        empty={text.grants.none[role]}
+      />
       <Dialog isOpen={dialog?.what === 'new'} onClose={close} title={text.grants.add}>
         <NewGrant user={user} onDone={close} />
       </Dialog>

@@ -1,10 +1,8 @@
 import { Button } from '@mantine/core'
 import { Link, Route, Switch, useLocation } from 'wouter'
 import { Dialog } from '../../parts/Dialog.tsx'
-import { EmptyState } from '../../parts/EmptyState.tsx'
 import { PageHead } from '../../parts/PageHead.tsx'
-import { QueryResult } from '../../parts/QueryResult.tsx'
-import { Table } from '../../parts/table/Table.tsx'
+import { QueryTable } from '../../parts/table/QueryTable.tsx'
 import { text } from '../../text/text.ts'
 import { NewUser } from './NewUser.tsx'
 import { useUsers } from './queries.ts'
@@ -34,18 +32,14 @@ function List() {
           {text.users.add}
         </Button>
       </PageHead>
-      <QueryResult query={users}>
-        {rows => (
-          <Table
-            name="users"
-            what={text.users.what}
-            rows={rows}
-            columns={userColumns}
-            idOf={({ user_id }) => user_id}
-            empty={<EmptyState what={text.users.empty} />}
-          />
-        )}
-      </QueryResult>
+      <QueryTable
+        query={users}
+        name="users"
+        what={text.users.what}
+        columns={userColumns}
+        idOf={({ user_id }) => user_id}
+        empty={text.users.empty}
+      />
       <Dialog isOpen={path === '/users/new'} onClose={() => go('/users')} title={text.users.add}>
         <NewUser onDone={id => go(id === null ? '/users' : `/users/${id}`)} />
       </Dialog>

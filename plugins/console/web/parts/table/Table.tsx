@@ -7,13 +7,13 @@ import { TableGrid } from './TableGrid.tsx'
 import { TableTools } from './TableTools.tsx'
 import { useColumns } from './use-columns.ts'
 
-interface Props<R> {
+export interface TableProps<R> {
   readonly name: string // key under which the browser stores the hidden columns
   readonly what: string // 'rules'
   readonly rows: readonly R[]
   readonly columns: readonly Column<R>[]
   readonly idOf: (row: R) => string
-  readonly empty: ReactNode // shown if there are no rows
+  readonly empty: ReactNode // shown if there are no rows; a text is shown as an empty state
   /** The search text and its setter, if the page stores it. */
   readonly search?: readonly [words: string, set: (words: string) => void]
   /** Actions on the selected rows. Rows can be selected only if it is set. */
@@ -21,7 +21,7 @@ interface Props<R> {
 }
 
 /** A list of any length with search, sort, columns and selection. */
-export function Table<R>({ name, what, rows, columns, idOf, empty, search, actions }: Props<R>) {
+export function Table<R>({ name, what, rows, columns, idOf, empty, search, actions }: TableProps<R>) {
   const ownSearch = useState('')
   const [words, setWords] = search ?? ownSearch
   const [sort, setSort] = useState<Sort | null>(null)
@@ -31,7 +31,7 @@ export function Table<R>({ name, what, rows, columns, idOf, empty, search, actio
   const found = useMemo(() => searchRows(rows, columns, words), [rows, columns, words])
   const sorted = useMemo(() => sortRows(found, columns, sort), [found, columns, sort])
   const selected = useMemo(() => rows.filter(row => marked.has(idOf(row))), [rows, marked, idOf])
-  if (rows.length === 0) return empty
+  if (rows.length === 0) return typeof empty === 'string' ? <EmptyState what={empty} /> : empty
   return (
     <>
       <TableTools

@@ -1,5 +1,6 @@
 import { Text } from '@mantine/core'
 import type { Reply } from '../../../api/call.ts'
+import { Dot } from '../../../parts/Dot.tsx'
 import { PlainTable } from '../../../parts/PlainTable.tsx'
 import { StateLabel } from '../../../parts/StateLabel.tsx'
 import { text } from '../../../text/text.ts'
@@ -13,7 +14,7 @@ export function Explanation({ result }: { readonly result: ExplainReply }) {
   return (
     <>
       <Text fw={600}>
-        <span className="dot" data-tone={tones[outcome]} aria-hidden="true" />
+        <Dot tone={tones[outcome]} />
         {text.explain.outcomes[outcome]}{' '}
         <Text span c="dimmed">
           {text.explain.decidedBy(
@@ -67,7 +68,7 @@ const ProbedTargets = ({ targets }: Pick<ExplainReply, 'targets'>) => (
           <StateLabel key="state" state={target.connect_ms === null ? 'unknown' : 'connected'} />
         ) : (
           <>
-            <span className="dot" data-tone="bad" aria-hidden="true" />
+            <Dot tone="bad" />
             {text.reasons[target.error] ?? target.error}
           </>
         )

@@ -1,9 +1,9 @@
-import { Alert, Anchor, Space, Text } from '@mantine/core'
-import { Link } from 'wouter'
+import { Alert, Space, Text } from '@mantine/core'
 import { toApiError } from '../../../api/api-error.ts'
 import { SpeedAndConnections } from '../../../parts/chart/SpeedAndConnections.tsx'
 import { EmptyState } from '../../../parts/EmptyState.tsx'
 import { PageHead } from '../../../parts/PageHead.tsx'
+import { PageLink } from '../../../parts/PageLink.tsx'
 import { QueryResult } from '../../../parts/QueryResult.tsx'
 import { Section } from '../../../parts/Section.tsx'
 import { StateLabel } from '../../../parts/StateLabel.tsx'
@@ -24,9 +24,7 @@ export function RuleDetail({ id }: { readonly id: string }) {
   const isGone = rule.isError && ['rule_not_found', 'not_owner'].includes(toApiError(rule.error).code)
   return (
     <>
-      <Anchor component={Link} href="/rules" size="sm">
-        {text.pages.rules}
-      </Anchor>
+      <PageLink to="/rules">{text.pages.rules}</PageLink>
       {isGone ? (
         <NotFound />
       ) : (
@@ -40,9 +38,9 @@ const NotFound = () => (
   <>
     <PageHead title={text.pages.rules} />
     <EmptyState what={text.ruleDetail.notFound}>
-      <Anchor component={Link} href="/rules">
+      <PageLink to="/rules" size="md">
         {text.pages.rules}
-      </Anchor>
+      </PageLink>
     </EmptyState>
   </>
 )

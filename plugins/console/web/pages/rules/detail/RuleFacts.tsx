@@ -1,6 +1,5 @@
-import { Anchor } from '@mantine/core'
-import { Link } from 'wouter'
 import { Fact, Facts } from '../../../parts/Facts.tsx'
+import { PageLink } from '../../../parts/PageLink.tsx'
 import { titleOf } from '../../../parts/schema-form/schema.ts'
 import { useSchemas } from '../../../parts/schema-form/use-schemas.ts'
 import { Timestamp } from '../../../parts/Timestamp.tsx'
@@ -22,15 +21,15 @@ export function RuleFacts({ rule }: { readonly rule: Rule }) {
     <Facts>
       {rule.client_id !== null && (
         <Fact name={text.rules.client}>
-          <Anchor component={Link} href={`/clients/${rule.client_id}`}>
+          <PageLink to={`/clients/${rule.client_id}`} size="md">
             {rule.client_name}
-          </Anchor>
+          </PageLink>
         </Fact>
       )}
       <Fact name={text.rules.owner}>
-        <Anchor component={Link} href={`/rules?owner=${encodeURIComponent(rule.owner)}`}>
+        <PageLink to={`/rules?owner=${encodeURIComponent(rule.owner)}`} size="md">
           {rule.owner}
-        </Anchor>
+        </PageLink>
       </Fact>
       <Fact name={text.rules.created}>
         <Timestamp at={rule.created_at} />

@@ -1,4 +1,4 @@
-import { Anchor, Button, Paper, Text } from '@mantine/core'
+import { Button, Paper, Text } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
@@ -7,6 +7,7 @@ import { call } from '../../../api/call.ts'
 import { notify } from '../../../app/notices.ts'
 import { ErrorText } from '../../../parts/form/FormError.tsx'
 import { PageHead } from '../../../parts/PageHead.tsx'
+import { PageLink } from '../../../parts/PageLink.tsx'
 import { QueryResult } from '../../../parts/QueryResult.tsx'
 import type { Schemas } from '../../../parts/schema-form/schema.ts'
 import { useSchemas } from '../../../parts/schema-form/use-schemas.ts'
@@ -26,9 +27,7 @@ export function EditRule({ id }: { readonly id: string }) {
     <QueryResult query={rule}>
       {now => (
         <>
-          <Anchor component={Link} href={`/rules/${id}`} size="sm">
-            {nameOf(now)}
-          </Anchor>
+          <PageLink to={`/rules/${id}`}>{nameOf(now)}</PageLink>
           <PageHead title={text.ruleForm.edit} />
           <Paper maw={860}>
             <QueryResult query={clients}>

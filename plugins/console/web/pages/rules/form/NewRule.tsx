@@ -1,4 +1,4 @@
-import { Anchor, Button, Paper, Text } from '@mantine/core'
+import { Button, Paper, Text } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { Link, useLocation, useSearchParams } from 'wouter'
@@ -6,6 +6,7 @@ import { call } from '../../../api/call.ts'
 import { notify } from '../../../app/notices.ts'
 import { EmptyState } from '../../../parts/EmptyState.tsx'
 import { PageHead } from '../../../parts/PageHead.tsx'
+import { PageLink } from '../../../parts/PageLink.tsx'
 import { QueryResult } from '../../../parts/QueryResult.tsx'
 import { useSchemas } from '../../../parts/schema-form/use-schemas.ts'
 import type { Values } from '../../../parts/schema-form/values.ts'
@@ -37,9 +38,7 @@ export function NewRule() {
   )
   return (
     <>
-      <Anchor component={Link} href="/rules" size="sm">
-        {text.pages.rules}
-      </Anchor>
+      <PageLink to="/rules">{text.pages.rules}</PageLink>
       <PageHead title={text.rules.title} />
       <Paper maw={860}>
         <QueryResult query={clients}>
@@ -101,9 +100,7 @@ export function CreateForm({ clients, initial, schemas, onDone }: Props) {
       {failedId !== null && (
         <Text size="sm">
           {text.ruleForm.storedAsFailed}{' '}
-          <Anchor component={Link} href={`/rules/${failedId}`} size="sm">
-            {text.ruleForm.showRule}
-          </Anchor>
+          <PageLink to={`/rules/${failedId}`}>{text.ruleForm.showRule}</PageLink>
         </Text>
       )}
     </RuleForm>
