@@ -1,4 +1,4 @@
-// `label` of each kind of record, and the options and columns that labels add to the commands of others.
+// The command `label` of each kind of record, and the options and columns that labels add to other commands.
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { Type } from '../../kernel/cli/args.ts'
 import { type Api, type Command, defineCommand } from '../../kernel/cli/command.ts'
@@ -17,14 +17,14 @@ const Labels = Type.Array(Type.String(), {
   description: 'key=value sets a label; key= sets an empty one; key- removes it.'
 })
 
-/** Reads key=value and key-, as a merge patch. */
-function patchOf(given: readonly string[]): Readonly<Record<string, string | null>> {
+/** Converts key=value and key- to a merge patch. */
+function toPatch(given: readonly string[]): Readonly<Record<string, string | null>> {
   return Object.fromEntries(
     given.map(text => {
       const at = text.indexOf('=')
       if (at > 0) return [text.slice(0, at), text.slice(at + 1)]
       if (at < 0 && text.length > 1 && text.endsWith('-')) return [text.slice(0, -1), null]
-      throw new Fault(wrongUsage, `${text || '""'} is no label: write key=value, key= or key-`)
+      throw new Fault(wrongUsage, `${text || '""'} is not a label: write key=value, key= or key-`)
     })
   )
 }
@@ -34,13 +34,13 @@ const textOf = (labels: unknown): string =>
     .map(([key, value]) => (value === '' ? key : `${key}=${value}`))
     .join(',') || '-'
 
-interface Labelled {
+interface LabelledNoun {
   readonly noun: 'client' | 'user' | 'grant' | 'rule'
   readonly arg: Parameters<typeof Type.Object>[0][string]
   readonly path: (api: Api, id: string) => Promise<string> | string
 }
 
-const labelCommand = ({ noun, arg, path }: Labelled): Command =>
+const labelCommand = ({ noun, arg, path }: LabelledNoun): Command =>
   defineCommand({
     name: `${noun} label`,
     summary: `Set and remove labels of a ${noun}.`,
@@ -53,7 +53,7 @@ const labelCommand = ({ noun, arg, path }: Labelled): Command =>
       }
       const id = given[noun] ?? ''
       const { labels } = await api.send<{ labels: object }>('PATCH', await path(api, id), {
-        labels: patchOf(given.label)
+        labels: toPatch(given.label)
       })
       print.done(`${noun} ${id}: ${textOf(labels)}`, { [noun]: id, labels })
     }
@@ -84,12 +84,12 @@ const created: RecordOptions = {
   },
   body({ label }) {
     if (label === undefined) return {}
-    const labels = patchOf(label as readonly string[])
+    const labels = toPatch(label as readonly string[])
     const removed = Object.keys(labels).find(key => labels[key] === null)
     if (removed !== undefined)
       throw new Fault(
         wrongUsage,
-        `--label ${removed}-: there is nothing to remove yet; write ${removed}=VALUE`
+        `--label ${removed}-: a new record has no label to remove; write ${removed}=VALUE`
       )
     return { labels }
   }
@@ -100,7 +100,7 @@ const listed: ListOptions = {
     selector: Type.Optional(
       Type.String({
         short: 'l',
-        description: "Only those whose labels match: 'env=prod,tier!=db,!old,zone in (a,b)'."
+        description: "Label selector: 'env=prod,tier!=db,!old,zone in (a,b)'."
       })
     )
   },

@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core'
 
 export type Kind = 'client' | 'user' | 'grant' | 'rule'
 
-/** Ids, not foreign keys: the owners of the records delete their labels through the slots. */
+/** Has ids instead of foreign keys: slots delete the labels with the records of other plugins. */
 export const Label = defineEntity({
   name: 'Label',
   tableName: 'labels',

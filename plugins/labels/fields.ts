@@ -1,4 +1,4 @@
-// Labels as fields of records and rules, and the selector as a filter of their lists.
+// Labels as fields of records and rules, and the selector as a filter of lists.
 import { Type } from 'typebox'
 import { defineCode } from '../../kernel/base/errors.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
@@ -30,7 +30,7 @@ export const recordField =
     remove: (ids, em) => stored.remove(kind, ids, em)
   })
 
-/** Labels of a rule. No agent needs them: a change of them sends nothing. */
+/** Labels of a rule: a server field, so a change sends nothing to agents. */
 export const ruleLabels = ruleField({
   key,
   change: 'hot',
@@ -55,7 +55,7 @@ export const selectorFilter = (kind: Kind): ListFilter => ({
     maxLength,
     code: invalidSelector.code,
     description:
-      'Labels of the rows, in the syntax of Kubernetes: env=prod,tier!=db,!old,zone in (a,b). `!=` and `notin` also match rows without the label.',
+      'Label selector in the syntax of Kubernetes: env=prod,tier!=db,!old,zone in (a,b). `!=` and `notin` also match rows without the label.',
     examples: ['env=prod,tier!=db']
   }),
   errors: [invalidSelector],

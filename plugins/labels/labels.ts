@@ -1,4 +1,4 @@
-// Labels as Kubernetes has them: what a record is, or belongs to, in the words of its operators.
+// Labels with the syntax of Kubernetes: keys and values that operators choose.
 import { type TSchema, type TSchemaOptions, Type } from 'typebox'
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
 
@@ -12,17 +12,17 @@ const maxLabels = 32
 const name = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/
 const prefix = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/
 
-const keyRule = 'a name of 1 to 63 letters, digits, -, _ and ., perhaps after a DNS name and /'
+const keyRule = 'a name of 1 to 63 letters, digits, -, _ and ., optionally after a DNS name and /'
 const valueRule = 'empty, or 1 to 63 letters, digits, -, _ and . that begin and end with a letter or digit'
 
-/** Returns why this is no key of a label, or null. */
+/** Returns the problem with a label key, or null. */
 export function keyProblem(text: string): string | null {
   const [last = '', first, ...more] = text.split('/').reverse()
   const isKey = more.length === 0 && name.test(last) && (first === undefined || prefix.test(first))
   return isKey ? null : `a key is ${keyRule}`
 }
 
-/** Returns why this is no value of a label, or null. */
+/** Returns the problem with a label value, or null. */
 export const valueProblem = (text: string): string | null =>
   text === '' || name.test(text) ? null : `a value is ${valueRule}`
 
@@ -39,12 +39,15 @@ export const schema = objectOf(Type.String(), {
 })
 
 export const shown = objectOf(Type.String(), {
-  description: 'What the record is, in words of its operators.'
+  description: 'Keys and values that operators have set.'
 })
 
 export const patch = Type.Union(
   [objectOf(Type.Union([Type.String(), Type.Null()]), {}), Type.Null({ code: invalidLabels.code })],
-  { ...described, description: `Labels to set; null removes one, or all. At most ${maxLabels} in all.` }
+  {
+    ...described,
+    description: `Labels to set. Null as a value removes a label; null instead of the object removes all. At most ${maxLabels} labels.`
+  }
 )
 
 /** Returns the labels, sorted by key. Throws `validation.labels`. */
@@ -59,7 +62,7 @@ export function parseLabels(given: unknown): Labels {
     throw refusal(
       `/${key}`,
       'maxProperties',
-      `/${key} has ${labels.length} labels; keep at most ${maxLabels}`
+      `/${key} has ${labels.length} labels; the maximum is ${maxLabels}`
     )
   return Object.fromEntries(labels.sort(([a], [b]) => (a < b ? -1 : 1)))
 }

@@ -16,7 +16,7 @@ interface Deps extends Kernel {
 export default definePlugin<Deps>({
   name: 'labels',
   version: '1.0.0',
-  description: 'Labels on rules, clients, users and grants, and selectors of their lists.',
+  description: 'Labels on rules, clients, users and grants, and selectors for their lists.',
   kernel: '^2.0.0',
   needs: { http: '^1.0.0', clients: '^1.0.0', users: '^1.0.0', rules: '^1.0.0' },
   codes: [invalidLabels, labelsMissing, invalidSelector],

@@ -1,4 +1,4 @@
-// Selectors of labels, in the syntax of Kubernetes: env=prod,tier!=db,!old,zone in (a,b).
+// Label selectors in the syntax of Kubernetes: env=prod,tier!=db,!old,zone in (a,b).
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
 import { keyProblem, valueProblem } from './labels.ts'
 
@@ -9,14 +9,14 @@ export const maxLength = 4096
 const maxTerms = 32
 const maxValues = 256 // of all terms together
 
-/** Without values: the label is there, or is not, whatever its value. */
+/** Without values: tests whether the label exists. */
 export interface Term {
   readonly key: string
-  readonly isNegated: boolean // true also for records without the label
+  readonly isNegated: boolean // also matches records without the label
   readonly values: readonly string[] | null
 }
 
-/** Parses a selector. Throws `validation.selector` with the position, which counts from 1. */
+/** Parses a selector. Throws `validation.selector` with the position, from 1. */
 export function parseSelector(text: string): Term[] {
   if (text.length > maxLength) throw refusal(maxLength + 1, `a selector has at most ${maxLength} characters`)
   const reader = new Reader(text)
@@ -25,7 +25,7 @@ export function parseSelector(text: string): Term[] {
     terms.push(readTerm(reader))
     if (terms.length > maxTerms) reader.refuse(`a selector has at most ${maxTerms} terms`)
   } while (reader.take(','))
-  if (!reader.isAtEnd()) reader.refuse('a term ends here; put a comma before the next one')
+  if (!reader.isAtEnd()) reader.refuse('expected the end of the term; put a comma before the next term')
   const values = terms.reduce((sum, term) => sum + (term.values?.length ?? 0), 0)
   if (values > maxValues) reader.refuse(`a selector has at most ${maxValues} values`)
   return terms
@@ -64,7 +64,7 @@ class Reader {
     return this.#at === this.#text.length
   }
 
-  /** Skips spaces, and this text if it comes next. */
+  /** Skips spaces, then the text if it comes next; returns true if it did. */
   take(text: string): boolean {
     this.#skipSpaces()
     if (!this.#text.startsWith(text, this.#at)) return false
@@ -85,13 +85,13 @@ class Reader {
     return this.#peek() === '' ? '' : this.word('a value', valueProblem)
   }
 
-  /** Reads a word that has no problem. */
+  /** Reads a word. Throws if it is missing or has a problem. */
   word(what: string, problemOf: (word: string) => string | null): string {
     this.#skipSpaces()
     const word = this.#peek()
     if (word === '') this.refuse(`${what} is missing`)
     const problem = problemOf(word)
-    if (problem !== null) this.refuse(`${word.slice(0, 64)} is refused: ${problem}`)
+    if (problem !== null) this.refuse(`${word.slice(0, 64)} is invalid: ${problem}`)
     this.#at += word.length
     return word
   }
@@ -104,7 +104,7 @@ class Reader {
     while (this.#text[this.#at] === ' ') this.#at++
   }
 
-  /** Returns what comes before the next space or sign. */
+  /** Returns the text before the next space or sign. */
   #peek(): string {
     const word = /[^ ,=!()]*/y
     word.lastIndex = this.#at

@@ -39,8 +39,8 @@ export async function remove(kind: Kind, ids: readonly string[], em: EntityManag
 }
 
 /**
- * Deletes the labels of clients, users and rules that were deleted while this plugin was disabled, also if a new user has
- * the id of an old one. Those of such grants stay; no grant will ever have their ids.
+ * Deletes the labels of clients, users and rules that were deleted while this plugin was disabled, even if a new user reuses
+ * an id. Labels of deleted grants stay, because grant ids are never reused.
  */
 export async function sweep(rules: Rules, em: EntityManager): Promise<void> {
   const labelled = async (kind: Kind): Promise<string[]> =>

@@ -21,7 +21,7 @@ import {
 const everyMs = 5_000
 const minuteMs = 60_000
 
-/** The reporter of the current stream, by the agent's call: a process may hold several agents. */
+/** The reporter of the current stream, by agent: a process can run several agents. */
 const reporters = new WeakMap<AgentCall, () => void>()
 
 export default {
@@ -39,8 +39,7 @@ export default {
     })
   ],
   event(event, call) {
-    if (event.kind === 'target-ejected' || event.kind === 'target-returned')
-      return standingChanged(event, call)
+    if (event.kind === 'target-ejected' || event.kind === 'target-returned') return logEjection(event, call)
     if (event.kind !== 'target-health') return
     const rule = call.rules.find(event.ruleId)?.id
     const target = targetName(call.rules.find(event.ruleId)?.targets[event.target])
@@ -60,7 +59,7 @@ export default {
 const targetName = ({ host, port }: Partial<RuleSpec['targets'][number]> = {}): string =>
   host?.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 
-function standingChanged(event: TargetEvent, call: AgentCall): void {
+function logEjection(event: TargetEvent, call: AgentCall): void {
   const { id: rule, targets } = event.rule
   const target = targetName(targets[event.target])
   const { reason } = event
@@ -84,7 +83,7 @@ interface Reported {
   readonly at: number
 }
 
-/** Reports rules with changed health. Successes alone wait a minute, since each connection is one. */
+/** Reports rules with changed health. Successes alone wait a minute, because each connection is one. */
 function openReporter(stream: ControlStream, { clock, rules, takeSample }: AgentCall): () => void {
   let reported = new Map<string, Reported>()
 
@@ -96,7 +95,7 @@ function openReporter(stream: ControlStream, { clock, rules, takeSample }: Agent
       if (!rule) continue
       const standings = rules.standings(rule.id)
       const rows = targets.map((target, at) => reportTarget(target, standings[at]))
-      // A rule that was opened again has two engine rules: the later one counts, the other one drains.
+      // A reopened rule has two engine rules: the older one drains, and the later one counts.
       health.set(rule.id, { rule_id: rule.id, targets: rows, targets_mark: targetsMark(rule.targets) })
     }
     const now = clock.monotonic()
@@ -122,7 +121,7 @@ const reportTarget = (
   ...(lastSuccessAt !== null && { last_success_ms: lastSuccessAt })
 })
 
-/** Returns `last` if nothing is to be reported, else the new report. */
+/** Returns `last` if there is nothing to report, else the new report. */
 function nextReport(
   { targets, targets_mark }: RuleHealth,
   last: Reported | undefined,

@@ -1,7 +1,7 @@
 import { columnSlot, pushOptions } from '../rules/command-exports.ts'
 import { field } from './field.ts'
 
-/** 'healthy', 'failed' and 'ejected' are of all targets; of several, some may be failed or ejected. */
+/** Shows a state that all targets share, or how many of them are failed or ejected. */
 const health = columnSlot.fill([
   'health',
   ({ targets }) => {

@@ -1,10 +1,10 @@
-// The server's log of targets that agents eject, and of those that return.
+// Logs on the server which targets agents eject, and which return.
 import { timestamp } from '../../kernel/base/clock.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { openLinePerMinute, type RuleCore } from '../rules/exports.ts'
 import type { RuleHealth } from './wire.ts'
 
-const linesPerMinute = 20 // of one client
+const linesPerMinute = 20 // per client
 
 type Targets = RuleHealth['targets']
 type Earlier = readonly (Targets[number] | undefined)[]

@@ -1,7 +1,7 @@
 import { type Explainer, type ExplainStep, explainSlot } from '../rules/exports.ts'
 import type { TargetHealth } from './health.ts'
 
-/** Tells which targets have failed or are ejected: others are tried before them, and if all have failed, all are tried. */
+/** Explains which targets have failed or are ejected. The agent tries them after the others. */
 export const explains = explainSlot.fill({
   async explain({ rule: { targets }, port, rule }) {
     return targets.flatMap((target): ExplainStep[] => {
@@ -17,7 +17,7 @@ export const explains = explainSlot.fill({
       const text =
         until === null
           ? `${id} has failed ${count} times in a row, last at ${at}: it is tried after the others`
-          : `${id} is left out until ${until}: ${ejected_reason}; it is tried after the others`
+          : `${id} is ejected until ${until}: ${ejected_reason}; it is tried after the others`
       return [{ kind: 'health', id, verdict: 'info', reason: ejected_reason ?? 'failed', text }]
     })
   }

@@ -6,7 +6,6 @@ import { defineCode } from '../../kernel/base/errors.ts'
 
 export const healthOnUdp = defineCode('validation.health_on_udp', 400, 3)
 
-/** The interval at which the agent connects to each target. */
 export const field = {
   key: 'health_check_interval_secs',
   capability: { id: 'rule.health-check', since: '2.0.0' },

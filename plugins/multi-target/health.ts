@@ -1,4 +1,4 @@
-// The health of targets as agents report it. It is unknown while the agent is disconnected.
+// The health of targets as reported by agents; unknown while the agent is offline.
 import { type Static, Type } from 'typebox'
 import { latest, timestamp } from '../../kernel/base/clock.ts'
 import type { ConnectionHooks, Peer } from '../../kernel/control/peers.ts'
@@ -18,14 +18,14 @@ import { type RuleHealth, targetKey, targetsMark } from './wire.ts'
 const TargetHealth = closed(
   {
     state: Type.Union([Type.Literal('healthy'), Type.Literal('failed'), Type.Literal('unknown')], {
-      description: 'As the client judges it.'
+      description: 'State of the target, as seen by the client.'
     }),
-    consecutive_failures: Type.Integer({ minimum: 0, description: 'Failed dials since the last good one.' }),
-    last_failure_at: orNull(timeOf('When a dial failed last.'), { examples: [null] }),
-    last_success_at: orNull(timeOf('When a dial succeeded last.')),
+    consecutive_failures: Type.Integer({ minimum: 0, description: 'Failed dials since the last success.' }),
+    last_failure_at: orNull(timeOf('Time of the last failed dial.'), { examples: [null] }),
+    last_success_at: orNull(timeOf('Time of the last successful dial.')),
     ejected_until: orNull(
       timeOf(
-        'End of its ejection: until then other targets are dialed, if there are any. Null: it is not ejected.'
+        'End of the ejection. Until then the client dials other targets, if there are any. Null: not ejected.'
       ),
       {
         examples: [null]
@@ -34,12 +34,12 @@ const TargetHealth = closed(
     ejected_reason: orNull(
       Type.String({
         description:
-          'Why it is ejected: `slow_connect`, or the reason of its last failure, such as `timeout`.'
+          'Reason of the ejection: `slow_connect`, or the reason of the last failure, such as `timeout`.'
       }),
       { examples: [null] }
     )
   },
-  { $id: 'TargetHealth', description: 'Whether the client reaches the target.' }
+  { $id: 'TargetHealth', description: 'Whether the client can reach the target.' }
 )
 export type TargetHealth = Static<typeof TargetHealth>
 
@@ -52,29 +52,29 @@ const unknown: TargetHealth = {
   ejected_reason: null
 }
 
-const aheadMs = 24 * 3_600_000 // how far a host's clock may be ahead; a time in the future is shown as now
+const aheadMs = 24 * 3_600_000 // tolerated clock skew of a host; a time in the future is shown as now
 
 type Services = Pick<Kernel, 'store' | 'clock' | 'log' | 'control'> & {
   readonly rules: Pick<Rules, 'loadScopes'>
 }
 
 export interface Healths {
-  /** Stores the health of rules of the client. The number of its rules and targets bounds the memory. */
+  /** Stores the health of the client's rules in memory; the number of rules and targets bounds it. */
   receive(peer: Pick<Peer, 'clientId' | 'sessionId'>, reported: readonly RuleHealth[]): Promise<void>
   readonly connection: ConnectionHooks
   readonly view: TargetView
   forget(rule: { readonly id: string; readonly clientId: string }): void
-  /** Returns the health of each target. A target that a change has added is unknown until the client reports it. */
+  /** Returns the health of each target; unknown for a target that the client has not reported yet. */
   of(rule: Judged): TargetHealth[]
   /** Returns the ids of the rules with a reported health. */
   reported(): string[]
-  /** Returns the ejections of each target, as the client counts them. */
+  /** Returns the number of ejections of each target, as reported by the client. */
   ejections(rule: Judged): number[]
 }
 
 export function openHealths({ store, clock, log, control, rules }: Services): Healths {
   const sessions: Sessions = new Map()
-  const { elsewhere, changed } = openElsewhere(control, sessions)
+  const { mirrored, changed } = openMirroredHealth(control, sessions)
   const logRefused = openRefusedRows({ clock, log })
   const logEjected = openEjectionLog({ clock, log })
 
@@ -90,7 +90,7 @@ export function openHealths({ store, clock, log, control, rules }: Services): He
     const refused: RefusedRow[] = []
     for (const health of reported) {
       const rule = found.get(health.rule_id)
-      if (!rule || isStale(health, rule)) continue // deleted or changed since
+      if (!rule || isStale(health, rule)) continue // deleted or changed after the report
       const reason = rule.clientId === clientId ? reasonAgainst(health, rule, now) : 'rule'
       if (reason !== null) refused.push({ report: 'health', reason, rule: health.rule_id })
       else {
@@ -107,7 +107,7 @@ export function openHealths({ store, clock, log, control, rules }: Services): He
   }
 
   function reportedTargets({ id, clientId, targets }: Judged) {
-    const rows = (sessions.get(clientId)?.rules ?? elsewhere.get(clientId))?.get(id)
+    const rows = (sessions.get(clientId)?.rules ?? mirrored.get(clientId))?.get(id)
     return targets.map(target => rows?.get(targetKey(target)))
   }
   const of = (rule: Judged): TargetHealth[] => reportedTargets(rule).map(toTargetHealth)
@@ -129,17 +129,17 @@ export function openHealths({ store, clock, log, control, rules }: Services): He
 }
 
 /** Mirrors the health of clients at peer servers. Call `changed` when the health of a client of this server changes. */
-function openElsewhere({ servers }: Kernel['control'], sessions: Sessions) {
-  const elsewhere = new Map<string, Map<string, Reported>>() // by client and rule
+function openMirroredHealth({ servers }: Kernel['control'], sessions: Sessions) {
+  const mirrored = new Map<string, Map<string, Reported>>() // by client and rule
   const changed = servers.mirror<[string, [string, ReportedTarget][]][]>({
     key: 'multi-target.health',
     value: clientId => [...(sessions.get(clientId)?.rules ?? [])].map(([id, rows]) => [id, [...rows]]),
     heard(clientId, reported) {
-      if (reported) elsewhere.set(clientId, new Map(reported.map(([id, rows]) => [id, new Map(rows)])))
-      else elsewhere.delete(clientId)
+      if (reported) mirrored.set(clientId, new Map(reported.map(([id, rows]) => [id, new Map(rows)])))
+      else mirrored.delete(clientId)
     }
   })
-  return { elsewhere, changed }
+  return { mirrored, changed }
 }
 
 const byTarget = (targets: RuleCore['targets'], rows: readonly ReportedTarget[]): Reported =>
@@ -154,7 +154,7 @@ const connectionHooks = (sessions: Sessions): ConnectionHooks => ({
 
 type Judged = Pick<RuleCore, 'id' | 'clientId' | 'targets'>
 
-/** True if the report is about former targets, while a change is pending. Agents before 2.1 do not say which they mean. */
+/** True if the report is about former targets, while a change is pending. Agents before 2.1 do not mark their targets. */
 const isStale = ({ targets, targets_mark: mark }: RuleHealth, rule: RuleScope): boolean =>
   mark === undefined
     ? rule.former.targets.length > 0 && targets.length !== rule.targets.length
@@ -171,7 +171,7 @@ function reasonAgainst({ targets }: RuleHealth, rule: RuleScope, now: number): s
 }
 
 type ReportedTarget = RuleHealth['targets'][number]
-type Reported = ReadonlyMap<string, ReportedTarget> // by place of the target
+type Reported = ReadonlyMap<string, ReportedTarget> // by target, see targetKey
 type Sessions = Map<string, { readonly sessionId: string; readonly rules: Map<string, Reported> }> // by client
 
 const untilNow = (
@@ -183,7 +183,7 @@ const untilNow = (
   ...(success !== undefined && { last_success_ms: Math.min(success, now) })
 })
 
-/** Returns the targets in the order of agents. */
+/** Returns the targets in the order in which agents try them. */
 const inFailoverOrder = (targets: RuleCore['targets']): RuleCore['targets'] =>
   targets.toSorted((a, b) => a.priority - b.priority)
 

@@ -1,4 +1,4 @@
-// Metrics of the health of targets. Read in pages, so that other requests are answered in between.
+// Metrics of target health. Reads rules in pages, so that other requests run in between.
 import { setImmediate } from 'node:timers/promises'
 import type { EntityManager } from '@mikro-orm/sql'
 import type { MetricSample, Metrics } from '../../kernel/metrics.ts'
@@ -42,13 +42,13 @@ export function openMetrics({ store, rules, healths }: Services): Metrics {
     return [
       family(
         'svc_rule_target_healthy',
-        '1 while the client reaches the target, 0 while it does not; absent while that is unknown.',
+        '1 if the client can reach the target, else 0; absent if unknown.',
         healthy
       ),
-      family('svc_rule_target_ejected', '1 while the target is ejected.', ejected),
+      family('svc_rule_target_ejected', '1 if the target is ejected.', ejected),
       family(
         'svc_rule_target_ejections_total',
-        'Ejections of the target, as the client counts them.',
+        'Ejections of the target, as counted by the client.',
         ejections
       )
     ]

@@ -6,7 +6,7 @@ const proto = new URL('./multi-target.proto', import.meta.url)
 
 export const targetsCapability: Capability = { id: 'rule.multi-target', since: '0.7.0' }
 
-export const maxRulesOfMessage = 250 // of at most 8 targets: a frame holds 256 KiB
+export const maxRulesOfMessage = 250 // with 8 targets each they fit into a frame of 256 KiB
 
 const Time = Type.Integer({ minimum: 0, maximum: 8.64e15 }) // the range of a Date
 const State = Type.Union([Type.Literal('healthy'), Type.Literal('failed'), Type.Literal('unknown')])
@@ -29,7 +29,7 @@ export const Health = defineMessage({
             ejected_reason: Type.Optional(Type.String({ maxLength: 32 })),
             ejections: Type.Optional(Count)
           }),
-          { maxItems: 8 } // as a rule may have
+          { maxItems: 8 } // targets of a rule
         )
       }),
       { maxItems: maxRulesOfMessage }
@@ -45,7 +45,7 @@ interface Place {
 
 export const targetKey = ({ host, port }: Place): string => `${host} ${port}`
 
-/** Tells these targets from others: a report may be of those that the rule had before. */
+/** Identifies the targets of a report, which can be former targets of the rule. */
 export const targetsMark = (targets: readonly Place[]): number =>
   createHash('sha256')
     .update(targets.map(target => `${targetKey(target)}\n`).join(''))

@@ -95,11 +95,11 @@ export default {
         const step = { kind: 'limit', id: meterKey(scope, id) } as const
         const { connections, newConnections } = refusals[scope]
         if (limits.connections !== null && (counters?.active ?? 0) >= limits.connections) {
-          const text = `${counters?.active} connections of ${limits.connections} are open: a new one is refused`
+          const text = `${counters?.active} of ${limits.connections} allowed connections are open: new ones are refused`
           return [{ ...step, verdict: 'stop', reason: connections, text }]
         }
         if (limits.newConnections && refused.get(newConnections)?.isLast) {
-          const text = `callers come faster than ${limits.newConnections.perSec} a second: the last was refused`
+          const text = `more than ${limits.newConnections.perSec} new connections per second: the last one was refused`
           return [{ ...step, verdict: 'stop', reason: newConnections, text }]
         }
         return []

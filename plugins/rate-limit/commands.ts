@@ -72,7 +72,7 @@ const remove = defineCommand({
 
 const setRule = defineCommand({
   name: 'rule set-limit',
-  summary: 'Limit a rule, open connections included; without options, remove all its limits.',
+  summary: 'Limit a rule, including open connections; without options, remove all its limits.',
   args: Type.Object({ rule: RuleArg, ...limitArgs }),
   positional: ['rule'],
   async run({ api, args: { rule, ...limits }, print }) {
@@ -106,7 +106,7 @@ async function resolveOwner(api: Api, { client, owner }: OwnerArgs) {
   try {
     return placed(await findClientId(api, client), { client, owner })
   } catch (error) {
-    // The order was CLIENT OWNER, and is still understood.
+    // Accepts the former order CLIENT OWNER too.
     const clientId = await findClientId(api, owner).catch(() => null)
     if (clientId === null) throw error
     return placed(clientId, { client: owner, owner: client })

@@ -54,10 +54,14 @@ export function openDelivery({ store, log }: Pick<Kernel, 'store' | 'log'>): Env
     try {
       const envelopes = await store.change(em => em.nativeUpdate(Envelope, { clientId }, { enforced: false }))
       if (envelopes === 0) return
-      log.warn('owner_limit.unsupported', `agent ${agentVersion} enforces no limits: their rules are off`, {
-        client: clientId,
-        envelopes
-      })
+      log.warn(
+        'owner_limit.unsupported',
+        `agent ${agentVersion} does not support limits: the rules under them are not open`,
+        {
+          client: clientId,
+          envelopes
+        }
+      )
     } catch (error) {
       log.error('owner_limit.unjudged', String(error), { client: clientId })
     }

@@ -1,4 +1,4 @@
-// Limits of owners in the document of `apply`: matched by client and owner.
+// Owner limits in the document of `apply`, matched by client and owner.
 import {
   type DocumentContext,
   type DocumentEntry,

@@ -9,7 +9,7 @@ export const Envelope = defineEntity({
     clientId: p.string().length(26).primary(),
     ownerId: p.string().length(32).primary().index('rate_limit_envelope_owner_id_index'),
     limits: p.json().$type<RateLimit>(),
-    enforced: p.boolean().defaultRaw('false'), // the agent has it in force, as last heard
+    enforced: p.boolean().defaultRaw('false'), // as last reported by the agent
     createdAt: p.bigint('number'), // ms
     updatedAt: p.bigint('number')
   }

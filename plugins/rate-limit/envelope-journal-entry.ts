@@ -2,7 +2,7 @@ import type { JournalEntry } from '../rules/exports.ts'
 import type { Envelope } from './entities.ts'
 import type { RateLimit } from './limits.ts'
 
-/** Returns the journal entry of a change of an envelope; null means that there is none. */
+/** Returns the journal entry for a change of an envelope; null: no envelope. */
 export const envelopeJournalEntry = (
   { clientId, ownerId: owner }: Pick<Envelope, 'clientId' | 'ownerId'>,
   from: RateLimit | null,

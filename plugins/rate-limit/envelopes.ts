@@ -32,12 +32,12 @@ export interface Services extends Kernel {
   readonly rules: Rules
 }
 export interface Envelopes extends EnvelopeDelivery {
-  /** Returns the row when the client has the envelope, or is offline. Throws for unknown owners and clients. */
+  /** Returns the row once the client has applied the envelope, or at once if it is offline. Throws for unknown owners and clients. */
   set(at: OwnerParams, body: EnvelopeBody, call: Pick<Call, 'change'>): Promise<EnvelopeRow>
-  /** Succeeds also if there is no envelope. */
+  /** Succeeds even if there is no envelope. */
   remove(at: OwnerParams, call: Pick<Call, 'change'>): Promise<void>
   read(at: OwnerParams, principal: Principal): Promise<EnvelopeRow>
-  /** Returns the owners of rules on the client, and owners with an envelope that has outlived their rules. */
+  /** Returns the owners of rules on the client, and owners with an envelope but no rules. */
   owners(clientId: string): Promise<OwnerRow[]>
   readonly lifecycle: Lifecycle
 }
@@ -81,7 +81,7 @@ export function openEnvelopes(deps: Services): Envelopes {
 
   async function read({ client_id: clientId, owner_id: ownerId }: OwnerParams, principal: Principal) {
     if (principal.role !== 'superadmin' && principal.userId !== ownerId)
-      throw new Fault(notOwner, 'this is the envelope of another user')
+      throw new Fault(notOwner, 'the envelope belongs to another user')
     await clients.read(clientId, principal)
     const found = await store.read(em => em.findOne(Envelope, { clientId, ownerId }))
     if (!found) throw new Fault(envelopeNotFound, `${ownerId} has no rate limit on client ${clientId}`)
@@ -116,7 +116,7 @@ export const envelopeResource = ({ client_id: clientId, owner_id: ownerId }: Own
   }
 })
 
-/** Returns the limits at the top level of the body or, if there are none, those of the row that was sent back. */
+/** Returns the limits at the top level of the body; if there are none, those in `rate_limit`. */
 function limitsIn(body: EnvelopeBody): [limits: RateLimit, pointer: string] {
   const { client_id, owner_id, enforced, updated_at, rate_limit = {}, ...flat } = body
   return Object.keys(flat).length > 0 ? [flat, ''] : [rate_limit, '/rate_limit']

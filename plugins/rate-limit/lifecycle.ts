@@ -1,4 +1,4 @@
-// Deletes envelopes with their owner or client. At start, it deletes those of owners and clients that were deleted while the
+// Deletes envelopes with their owner or client. At start, deletes envelopes of owners and clients that were deleted while the
 // plugin was disabled.
 import type { EntityManager } from '@mikro-orm/sql'
 import { Client, User } from '../../kernel/identity/entities.ts'
@@ -17,7 +17,7 @@ interface Services extends Pick<Kernel, 'control'> {
 }
 
 export interface Lifecycle {
-  /** Deletes an envelope, also on the agent, after its rules no longer require it. Returns null if there is none. */
+  /** Deletes an envelope here and on the agent, after its rules no longer require it. Returns null if there is none. */
   remove(envelope: Pair, em: EntityManager): Promise<AfterCommit | null>
   userRemoved(user: User, em: EntityManager): Promise<Removed>
   clientRemoved(client: Pick<Client, 'id'>, em: EntityManager): Promise<void>
@@ -51,7 +51,7 @@ export function openLifecycle({ control, rules }: Services): Lifecycle {
     const clients = new Set((await em.find(Client, {}, { fields: ['id'] })).map(({ id }) => id))
     for (const envelope of await em.find(Envelope, {})) {
       const { clientId, ownerId, createdAt } = envelope
-      // A user who was created after the envelope has the id of a deleted one.
+      // A user created after the envelope reuses the id of a deleted user.
       const since = ownerId === operatorId ? 0 : (usersSince.get(ownerId) ?? Number.POSITIVE_INFINITY)
       if (!clients.has(clientId)) await em.nativeDelete(Envelope, { clientId, ownerId })
       else if (since > createdAt) await remove(envelope, em)

@@ -1,4 +1,4 @@
-// Validates limits, and encodes them for the agent. Bits become bytes here and nowhere else.
+// Validates limits, and encodes them for the agent. Only this file converts bits to bytes.
 import { type Static, Type } from 'typebox'
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
 import { eachLimit, limitNames } from './limit-names.ts'
@@ -27,7 +27,7 @@ const rateOfBurst: Partial<Record<keyof RateLimit, keyof RateLimit>> = {
   new_connections_burst: 'new_connections_per_sec'
 }
 
-/** Returns the limits with their keys in one order, so that equal limits are equal text; null if there are none. */
+/** Returns the limits with sorted keys, so that equal limits are equal text; null if there are none. */
 export function parseLimits(given: RateLimit, pointer: string): RateLimit | null {
   for (const [burst, rate] of Object.entries(rateOfBurst))
     if (burst in given && !(rate in given))

@@ -44,7 +44,7 @@ const set = defineRoute({
   url,
   action: 'owner_rate_limit.set',
   access: 'superadmin',
-  summary: 'Limits all rules of an owner on a client together, open connections included.',
+  summary: 'Limits all rules of an owner on a client together, including open connections.',
   schema: () => ({
     params: OwnerParams,
     body: EnvelopeBody,

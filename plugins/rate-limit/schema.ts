@@ -5,7 +5,7 @@ import { properties, RateLimit } from './limits.ts'
 
 export const limitsEmpty = defineCode('validation.rate_limit_empty', 400, 3)
 
-const OwnerId = Type.String({ ...UserId, description: 'user_id of the owner of rules.' })
+const OwnerId = Type.String({ ...UserId, description: 'user_id of the owner.' })
 
 export const EnvelopeRow = closed(
   {
@@ -13,15 +13,15 @@ export const EnvelopeRow = closed(
     owner_id: OwnerId,
     rate_limit: RateLimit,
     enforced: Type.Boolean({
-      description: 'The agent of the client has these limits in force, as last heard from it.'
+      description: 'Whether the client enforces these limits, as last reported by its agent.'
     }),
-    updated_at: timeOf('When it was set last.')
+    updated_at: timeOf('Time of the last change.')
   },
   { $id: 'OwnerRateLimit' }
 )
 export type EnvelopeRow = Static<typeof EnvelopeRow>
 
-/** The limits at the top level, or a row as it was read; read-only fields are ignored. */
+/** The limits at the top level, or a row from an earlier read; read-only fields are ignored. */
 export const EnvelopeBody = Type.Object(
   { ...properties, ...Type.Partial(EnvelopeRow).properties },
   {
@@ -32,9 +32,9 @@ export const EnvelopeBody = Type.Object(
 )
 export type EnvelopeBody = Static<typeof EnvelopeBody>
 
-/** An entry of the document of `apply`; its client has an id or a name. */
+/** An entry of the document of `apply`. */
 export const DocumentBody = closed({
-  client: Type.String({ description: 'client_id, or the name of one client.' }),
+  client: Type.String({ description: 'client_id, or a unique client name.' }),
   owner: OwnerId,
   rate_limit: RateLimit
 })
@@ -43,7 +43,7 @@ export const OwnerRow = closed(
   {
     owner_id: OwnerId,
     rule_count: Type.Integer({ minimum: 0, description: 'Rules on the client.', examples: [3] }),
-    has_rate_limit: Type.Boolean({ description: 'Its rules on the client are limited together.' })
+    has_rate_limit: Type.Boolean({ description: 'Whether the owner has an envelope on the client.' })
   },
   { $id: 'Owner' }
 )

@@ -1,4 +1,4 @@
-// Time that connections waited for a rate limit, by rule and owner, summed over restarts of the agent.
+// Sums the time that connections waited for a rate limit, by rule and owner, across restarts of the agent.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Peer } from '../../kernel/control/peers.ts'
 import type { Metrics } from '../../kernel/metrics.ts'
@@ -10,7 +10,7 @@ import type { Wait } from './wire.ts'
 interface Sum {
   readonly wait: Pick<Wait, 'scope' | 'id'>
   instanceId: string
-  last: number // as reported
+  last: number // ms, as reported
   ms: number
 }
 
@@ -20,9 +20,9 @@ interface Services extends Pick<Kernel, 'store' | 'clock' | 'log'> {
   readonly rules: Rules
 }
 
-/** Sums in memory. After a restart of the server they begin with the reports of running agents. */
+/** Sums in memory; after a restart of the server they begin with the totals of running agents. */
 export interface Throttles {
-  /** Counts waits of the client's rules, and of owners with rules or an envelope there: this bounds the memory. */
+  /** Counts only waits of the client's rules, and of owners with rules or an envelope there, to bound the memory. */
   record(peer: Pick<Peer, 'clientId' | 'instanceId'>, waits: readonly Wait[]): Promise<void>
   all(): readonly (Pick<Wait, 'scope' | 'id' | 'ms'> & { readonly clientId: string })[]
   forgetOwner(owner: string): void
@@ -112,7 +112,7 @@ export const openMetrics =
       {
         name: 'svc_rate_limit_throttle_seconds_total',
         type: 'counter',
-        help: 'Time that connections waited for the rate limit of their rule, or of their owner (without a rule).',
+        help: 'Time that connections waited for the rate limit of their rule; without a rule: of their owner.',
         labels: ['client', 'owner', 'rule'],
         samples
       }

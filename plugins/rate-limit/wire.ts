@@ -50,7 +50,7 @@ export const EnvelopeRequired = defineMessage({
   body: Type.Object({})
 })
 
-export const maxWaits = 1_000 // of one message
+export const maxWaits = 1_000 // per message
 
 export const Throttled = defineMessage({
   name: 'sluice.rate_limit.Throttled',

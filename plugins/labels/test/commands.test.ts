@@ -1,4 +1,4 @@
-// The command line of labels: set at create, changed and shown.
+// Labels on the command line: set at creation, changed and shown.
 import t from 'tap'
 import { Fault } from '../../../kernel/base/errors.ts'
 import type { CommandCall } from '../../../kernel/cli/command.ts'
@@ -24,7 +24,7 @@ async function label(noun: string, given: readonly string[]) {
   return { requests, failure }
 }
 
-t.test('label sends a merge patch', async t => {
+t.test('the command label sends a merge patch', async t => {
   t.same((await label('user', ['env=prod', 'empty=', 'old-', 'a=b=c', 'x-y=z'])).requests, [
     ['PATCH', '/v1/users/x', { labels: { env: 'prod', empty: '', old: null, a: 'b=c', 'x-y': 'z' } }]
   ])
@@ -34,7 +34,7 @@ t.test('label sends a merge patch', async t => {
   t.same((await label('rule', ['env-'])).requests, [['PATCH', '/v1/rules/x', { labels: { env: null } }]])
 })
 
-t.test('what is no label is refused before a request', async t => {
+t.test('an invalid label is refused without a request', async t => {
   for (const text of ['env', '=prod', '-', '']) {
     const { requests, failure } = await label('user', [text])
     t.match(failure, { message: /is no label: write key=value/ }, text)
@@ -42,9 +42,9 @@ t.test('what is no label is refused before a request', async t => {
   }
 })
 
-t.test('--label of what creates a record cannot remove', async t => {
+t.test('--label cannot remove labels of a new record', async t => {
   const fill = fills.find(({ slot }) => (slot as object) === pushOptionsSlot)
-  if (!fill) throw new TypeError('rule push has no options of labels')
+  if (!fill) throw new TypeError('rule push has no options for labels')
   const { body } = fill.make(() => ({})) as { body(args: object): object }
 
   t.same(body({ label: ['env=prod'] }), { labels: { env: 'prod' } })

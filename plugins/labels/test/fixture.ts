@@ -1,11 +1,11 @@
 import type { Test } from 'tap'
 import { type ErrorReply, type RulesFixture, rulesFixture } from '../../rules/test/fixture.ts'
 
-export interface Labelled extends ErrorReply {
+export interface LabelledReply extends ErrorReply {
   readonly labels: Readonly<Record<string, string>>
 }
 
-/** All kinds of records that have labels, on a server with a connected client `edge`. */
+/** A server with a connected client `edge` and all plugins whose records have labels. */
 export async function labelsFixture(t: Test): Promise<RulesFixture & { readonly clientId: string }> {
   const plugins = [
     'users',

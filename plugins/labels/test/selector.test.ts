@@ -1,9 +1,9 @@
-// Selectors: their syntax, and the rows that they match on each list.
+// Selectors: their syntax, and the rows that they match in each list.
 import t from 'tap'
 import { parseSelector } from '../selector.ts'
-import { type Labelled, labelsFixture } from './fixture.ts'
+import { type LabelledReply, labelsFixture } from './fixture.ts'
 
-t.test('terms are read as Kubernetes reads them', async t => {
+t.test('terms are parsed like in Kubernetes', async t => {
   const term = (key: string, isNegated: boolean, values: readonly string[] | null) => ({
     key,
     isNegated,
@@ -24,7 +24,7 @@ t.test('terms are read as Kubernetes reads them', async t => {
   t.strictSame(parseSelector('env=,! x'), [term('env', false, ['']), term('x', true, null)])
 })
 
-t.test('what is no selector is refused with the position and the remedy', async t => {
+t.test('an invalid selector is refused with the position and the remedy', async t => {
   for (const [text, position, message] of [
     ['', 1, 'a key, for example env=prod is missing'],
     ['env=prod,', 10, 'a key'],
@@ -35,8 +35,8 @@ t.test('what is no selector is refused with the position and the remedy', async 
     ['env in a', 8, 'parentheses'],
     ['env in (a', 10, 'close'],
     ['env in ()', 9, 'a value is missing'],
-    ['env=-a', 5, '-a is refused: a value is'],
-    ['a/b/c=d', 1, 'a/b/c is refused: a key is'],
+    ['env=-a', 5, '-a is invalid: a value is'],
+    ['a/b/c=d', 1, 'a/b/c is invalid: a key is'],
     ['env>1', 1, 'refused'],
     ['!env=a', 5, 'put a comma'],
     [Array.from({ length: 33 }, (_, i) => `k${i}`).join(','), 122, 'at most 32 terms'],
@@ -50,7 +50,7 @@ t.test('what is no selector is refused with the position and the remedy', async 
     )
 })
 
-t.test('each list has the rows that match, with the other filters, sort and pages', async t => {
+t.test('each list returns the rows that match, with other filters, sort and paging', async t => {
   const { call, push, user, enroll, clientId } = await labelsFixture(t)
   const ids: string[] = []
   for (const [port, labels] of [
@@ -82,11 +82,11 @@ t.test('each list has the rows that match, with the other filters, sort and page
   t.match(await call('GET', next), { status: 200, body: [{ listen_port: 5 }] })
 
   const ann = await user('ann')
-  t.strictSame((await call<Labelled[]>('GET', '/v1/rules?selector=env', undefined, ann)).body, [])
+  t.strictSame((await call<LabelledReply[]>('GET', '/v1/rules?selector=env', undefined, ann)).body, [])
 
   await enroll('other')
   await call('PATCH', `/v1/clients/${clientId}`, { labels: { env: 'prod' } })
-  t.match((await call<Labelled[]>('GET', '/v1/clients?selector=env')).body, [{ client_id: clientId }])
+  t.match((await call<LabelledReply[]>('GET', '/v1/clients?selector=env')).body, [{ client_id: clientId }])
   t.match((await call<object[]>('GET', '/v1/clients?selector=!env')).body, [{ client_name: 'other' }])
   await call('PATCH', '/v1/users/ann', { labels: { env: 'prod' } })
   t.match((await call<object[]>('GET', '/v1/users?selector=env')).body, [{ user_id: 'ann' }])

@@ -54,30 +54,33 @@ function testStream() {
   return { call, stream, clock, sent, logged, controller, setTarget, eject }
 }
 
-t.test('all health is sent at connect, then changes; successes alone once a minute', async t => {
-  const { call, stream, clock, sent, controller, setTarget } = testStream()
+t.test(
+  'the agent sends all health after it connects, then changes, and successes alone once a minute',
+  async t => {
+    const { call, stream, clock, sent, controller, setTarget } = testStream()
 
-  multiTarget.connected(stream, call)
-  t.match(sent, [{ rules: [{ rule_id: 'rule-1', targets: [{ state: 'unknown' }, { state: 'unknown' }] }] }])
-  await clock.advance(5000)
-  t.equal(sent.length, 1)
-  setTarget(0, { health: 'healthy', lastSuccessAt: clock.now() })
-  await clock.advance(5000)
-  t.match(sent[1], { rules: [{ targets: [{ state: 'healthy' }, {}] }] })
-  setTarget(0, { lastSuccessAt: clock.now() })
-  await clock.advance(5000)
-  t.equal(sent.length, 2)
-  await clock.advance(60_000)
-  setTarget(0, { lastSuccessAt: clock.now() })
-  await clock.advance(5000)
-  t.equal(sent.length, 3)
-  controller.abort()
-  setTarget(0, { health: 'failed' })
-  await clock.advance(60_000)
-  t.equal(sent.length, 3)
-})
+    multiTarget.connected(stream, call)
+    t.match(sent, [{ rules: [{ rule_id: 'rule-1', targets: [{ state: 'unknown' }, { state: 'unknown' }] }] }])
+    await clock.advance(5000)
+    t.equal(sent.length, 1)
+    setTarget(0, { health: 'healthy', lastSuccessAt: clock.now() })
+    await clock.advance(5000)
+    t.match(sent[1], { rules: [{ targets: [{ state: 'healthy' }, {}] }] })
+    setTarget(0, { lastSuccessAt: clock.now() })
+    await clock.advance(5000)
+    t.equal(sent.length, 2)
+    await clock.advance(60_000)
+    setTarget(0, { lastSuccessAt: clock.now() })
+    await clock.advance(5000)
+    t.equal(sent.length, 3)
+    controller.abort()
+    setTarget(0, { health: 'failed' })
+    await clock.advance(60_000)
+    t.equal(sent.length, 3)
+  }
+)
 
-t.test('the last success before a quiet time is sent a minute after the one before it', async t => {
+t.test('the last success before a quiet period is sent a minute after the previous one', async t => {
   const { call, stream, clock, sent, setTarget } = testStream()
   setTarget(0, { health: 'healthy', lastSuccessAt: clock.now() })
   multiTarget.connected(stream, call)
@@ -94,7 +97,7 @@ t.test('the last success before a quiet time is sent a minute after the one befo
   t.equal(sent.length, 2)
 })
 
-t.test('a change is logged with its reason, and sent at once', async t => {
+t.test('a change is logged with its reason and sent immediately', async t => {
   const { call, stream, sent, logged, setTarget } = testStream()
   multiTarget.connected(stream, call)
 
@@ -113,7 +116,7 @@ t.test('a change is logged with its reason, and sent at once', async t => {
   t.match(sent[1], { rules: [{ targets: [{}, { state: 'failed', consecutive_failures: 3 }] }] })
 })
 
-t.test('an ejection is logged with its reason, and sent at once; so is its end', async t => {
+t.test('an ejection and its end are logged with the reason and sent immediately', async t => {
   const { call, stream, sent, logged, eject } = testStream()
   multiTarget.connected(stream, call)
   const ejection = { reason: 'slow_connect', until: Date.UTC(2026, 0, 31, 3, 12, 10) }

@@ -2,7 +2,7 @@ import t from 'tap'
 import { columnSlot } from '../../rules/exports.ts'
 import { fills } from '../commands.ts'
 
-t.test('a list of rules shows the health of their targets', async t => {
+t.test('rule list shows the health of targets', async t => {
   const column = fills.find(({ slot }) => slot === columnSlot)
   if (!column) throw new Error('there is no column')
   const [, cell] = column.make(() => ({})) as [string, (rule: object) => string] // as the slot has it

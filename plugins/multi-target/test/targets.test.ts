@@ -1,4 +1,4 @@
-// Rules with several targets, and the target health that agents report.
+// Rules with several targets, and target health as reported by agents.
 import t, { type Test } from 'tap'
 import { fieldMessage } from '../../../agent/wire/rule-field.ts'
 import { rulesFixture, until } from '../../rules/test/fixture.ts'
@@ -29,7 +29,7 @@ async function targetsFixture(t: Test) {
   return { on, clientId, agent }
 }
 
-t.test('1 to 8 different targets, in the order of their priorities', async t => {
+t.test('a rule has 1 to 8 different targets, in the order of their priorities', async t => {
   const { on, agent } = await targetsFixture(t)
   const many = (count: number) =>
     Array.from({ length: count }, (_, at) => ({ host: `10.0.0.${at + 1}`, port: 80 }))
@@ -49,7 +49,7 @@ t.test('1 to 8 different targets, in the order of their priorities', async t => 
   })
 })
 
-t.test('an interval of 1 s to an hour is stored and sent; UDP has none', async t => {
+t.test('an interval of 1 s to an hour is stored and sent; UDP rules refuse it', async t => {
   const { on, agent } = await targetsFixture(t)
   const key = 'health_check_interval_secs'
 
@@ -68,7 +68,7 @@ t.test('an interval of 1 s to an hour is stored and sent; UDP has none', async t
   })
 })
 
-t.test('the health that the agent reports is shown with the targets, in the order of the rule', async t => {
+t.test('reported health is shown with the targets, in the order of the rule', async t => {
   const { on, agent } = await targetsFixture(t)
   const { rule_id } = (await on.push({ targets })).body
   t.match(await on.get(rule_id), { targets: [{ health: unknown }, { health: unknown }] })
@@ -100,7 +100,7 @@ t.test('the health that the agent reports is shown with the targets, in the orde
   t.match(await on.call('GET', '/v1/rules'), { body: [{ targets: shown.targets }] })
 })
 
-t.test('a target that a change has added does not have the health of the one in its place', async t => {
+t.test('a new target does not inherit the health of the target in its place', async t => {
   const { on, agent } = await targetsFixture(t)
   const { rule_id } = (await on.push({ targets })).body
   const healthy = { state: 'healthy', consecutive_failures: 0 } as const
@@ -130,15 +130,15 @@ t.test('a target that a change has added does not have the health of the one in 
   t.match(await on.call('PATCH', `/v1/rules/${rule_id}`, { targets: [second, added] }), { status: 200 })
 
   const changed = [{ health: { state: 'healthy' } }, { health: unknown }]
-  t.match(await on.get(rule_id), { targets: changed }, 'the one that stays keeps its health')
-  report([second, first], 'late') // was under way when the agent got the change
+  t.match(await on.get(rule_id), { targets: changed }, 'a remaining target keeps its health')
+  report([second, first], 'late') // sent before the agent got the change
   report([second, added], 'after')
   const { targets: shown } = await shows('after')
   t.notMatch(JSON.stringify(shown), 'late')
   t.match(shown, [{ health: { ejected_reason: 'after' } }, { health: { ejected_reason: 'after' } }])
 })
 
-t.test('the health is unknown for the rules of another client and of a disconnected client', async t => {
+t.test('health is unknown for rules of another client and of an offline client', async t => {
   const { on, agent } = await targetsFixture(t)
   const { rule_id } = (await on.push({ targets })).body
   const otherAgent = await on.connect(await on.enroll('other'), capableAgent)
@@ -161,7 +161,7 @@ t.test('the health is unknown for the rules of another client and of a disconnec
   )
 })
 
-t.test('health that cannot be does not count, and no value breaks a route', async t => {
+t.test('impossible health is ignored, and no value breaks a route', async t => {
   const { on, clientId, agent } = await targetsFixture(t)
   const { rule_id } = (await on.push({ targets })).body
   const { rule_id: second } = (await on.push({ listen_port: 2, targets })).body
@@ -195,67 +195,61 @@ t.test('health that cannot be does not count, and no value breaks a route', asyn
   )
 })
 
-t.test(
-  'the health of targets is a metric, of rules with several targets or health checks, once it is known',
-  async t => {
-    const { on, agent, clientId } = await targetsFixture(t)
-    const { rule_id } = (await on.push({ targets })).body
-    const { rule_id: single } = (await on.push({ listen_port: 1 })).body
-    const { rule_id: checked } = (await on.push({ listen_port: 2, health_check_interval_secs: 5 })).body
-    const samples = async () => {
-      const found = await Promise.all(
-        on.server
-          .depsOf('http')
-          .metrics()
-          .map(({ value: collect }) => collect())
-      )
-      return [...(found.flat().find(({ name }) => name === 'svc_rule_target_healthy')?.samples ?? [])]
-    }
-    t.same(await samples(), [])
-    const healthy = { state: 'healthy' as const, consecutive_failures: 0 }
-    const failed = { state: 'failed' as const, consecutive_failures: 3 }
-
-    agent.channel.send(Health, {
-      rules: [
-        { rule_id: single, targets: [failed] },
-        { rule_id: checked, targets: [failed] },
-        { rule_id, targets: [failed, healthy] } // in the order of priorities
-      ]
-    })
-    await until(samples, found => found.length === 3)
-
-    const of = (rule: string, target: string, value: number) => ({
-      labelValues: [clientId, '_operator', rule, target],
-      value
-    })
-    t.same(
-      (await samples()).toSorted((a, b) => (String(a.labelValues) < String(b.labelValues) ? -1 : 1)),
-      [of(rule_id, '10.0.0.1:80', 1), of(rule_id, '10.0.0.2:80', 0), of(checked, '10.0.0.1:80', 0)].toSorted(
-        (a, b) => (String(a.labelValues) < String(b.labelValues) ? -1 : 1)
-      )
+t.test('known target health of rules with several targets or health checks is a metric', async t => {
+  const { on, agent, clientId } = await targetsFixture(t)
+  const { rule_id } = (await on.push({ targets })).body
+  const { rule_id: single } = (await on.push({ listen_port: 1 })).body
+  const { rule_id: checked } = (await on.push({ listen_port: 2, health_check_interval_secs: 5 })).body
+  const samples = async () => {
+    const found = await Promise.all(
+      on.server
+        .depsOf('http')
+        .metrics()
+        .map(({ value: collect }) => collect())
     )
+    return [...(found.flat().find(({ name }) => name === 'svc_rule_target_healthy')?.samples ?? [])]
   }
-)
+  t.same(await samples(), [])
+  const healthy = { state: 'healthy' as const, consecutive_failures: 0 }
+  const failed = { state: 'failed' as const, consecutive_failures: 3 }
 
-t.test(
-  'health of replaced targets is shown, though the former ones are kept for their last bytes',
-  async t => {
-    const { on, agent } = await targetsFixture(t)
-    const { rule_id } = (await on.push({ targets })).body
-    const next = [
-      { host: '10.0.0.3', port: 80, priority: 0 },
-      { host: '10.0.0.4', port: 80, priority: 1 }
+  agent.channel.send(Health, {
+    rules: [
+      { rule_id: single, targets: [failed] },
+      { rule_id: checked, targets: [failed] },
+      { rule_id, targets: [failed, healthy] } // by priority
     ]
-    const body = { client: 'edge', listen_port: 8080, targets: next }
-    t.match(await on.call('PUT', `/v1/rules/${rule_id}/definition`, body), { status: 200 })
+  })
+  await until(samples, found => found.length === 3)
 
-    const health = { state: 'healthy' as const, consecutive_failures: 0 }
-    agent.channel.send(Health, { rules: [{ rule_id, targets: [health, health] }] })
-
-    const shown = await until(
-      () => on.get(rule_id),
-      ({ targets }) => JSON.stringify(targets).includes('healthy')
+  const of = (rule: string, target: string, value: number) => ({
+    labelValues: [clientId, '_operator', rule, target],
+    value
+  })
+  t.same(
+    (await samples()).toSorted((a, b) => (String(a.labelValues) < String(b.labelValues) ? -1 : 1)),
+    [of(rule_id, '10.0.0.1:80', 1), of(rule_id, '10.0.0.2:80', 0), of(checked, '10.0.0.1:80', 0)].toSorted(
+      (a, b) => (String(a.labelValues) < String(b.labelValues) ? -1 : 1)
     )
-    t.match(shown.targets, [{ host: '10.0.0.3', health: { state: 'healthy' } }, { host: '10.0.0.4' }])
-  }
-)
+  )
+})
+
+t.test('health is shown for new targets while former targets stay stored for their last bytes', async t => {
+  const { on, agent } = await targetsFixture(t)
+  const { rule_id } = (await on.push({ targets })).body
+  const next = [
+    { host: '10.0.0.3', port: 80, priority: 0 },
+    { host: '10.0.0.4', port: 80, priority: 1 }
+  ]
+  const body = { client: 'edge', listen_port: 8080, targets: next }
+  t.match(await on.call('PUT', `/v1/rules/${rule_id}/definition`, body), { status: 200 })
+
+  const health = { state: 'healthy' as const, consecutive_failures: 0 }
+  agent.channel.send(Health, { rules: [{ rule_id, targets: [health, health] }] })
+
+  const shown = await until(
+    () => on.get(rule_id),
+    ({ targets }) => JSON.stringify(targets).includes('healthy')
+  )
+  t.match(shown.targets, [{ host: '10.0.0.3', health: { state: 'healthy' } }, { host: '10.0.0.4' }])
+})

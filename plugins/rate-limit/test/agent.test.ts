@@ -1,4 +1,4 @@
-// The agent half with a fake engine, which shows the meters that it received.
+// The agent half with a fake engine that exposes its meters.
 import t, { type Test } from 'tap'
 import { openCodec } from '../../../kernel/wire/codec.ts'
 import { scriptedServer } from '../../../test/agent/scripted-server.ts'
@@ -62,7 +62,7 @@ async function agentFixture(t: Test, dir = t.testdir()) {
 const meterLimits = ({ engine }: TestAgent, at: number) =>
   (engine.opened[at]?.meters ?? []).map(id => engine.meters.get(id))
 
-t.test('a rule passes the meter of its owner, then its own, also without limits', async t => {
+t.test('a rule has the meter of its owner, then its own, even without limits', async t => {
   const { agent, push } = await agentFixture(t)
 
   await push('rule-1', 8001, { bandwidth_in_bps: 8_000_000, new_connections_per_sec: 3 })
@@ -77,7 +77,7 @@ t.test('a rule passes the meter of its owner, then its own, also without limits'
     refusals: { newConnections: 'new_connections_per_sec', bytes: 'bandwidth' }
   })
   const [first, second] = agent.engine.opened
-  t.equal(first?.meters[0], second?.meters[0], 'both have the meter of their owner')
+  t.equal(first?.meters[0], second?.meters[0], 'both share the meter of their owner')
   t.not(first?.meters[1], second?.meters[1])
 })
 
@@ -95,7 +95,7 @@ t.test('adding, changing and removing limits does not reopen the rule', async t 
   t.equal(agent.engine.opened.length, 1)
 })
 
-t.test('an envelope exists before the first rule, limits all, and stays after the last', async t => {
+t.test('an envelope exists before the first rule, limits all rules, and outlives the last', async t => {
   const { agent, push, remove, setEnvelope, removeEnvelope } = await agentFixture(t)
   await setEnvelope('ann', { concurrent_connections: 2 })
   await push('rule-1', 8001, null)
@@ -176,29 +176,30 @@ t.test('waiting time is reported by rule and owner when it has increased', async
   ])
 })
 
-t.test(
-  'a rule that requires an envelope opens only while it is in force, with or without limits',
-  async t => {
-    const { agent, push, setEnvelope, removeEnvelope } = await agentFixture(t)
-    const refusal = { code: unsupportedCode }
+t.test('a rule that requires an envelope opens only while the envelope is in force', async t => {
+  const { agent, push, setEnvelope, removeEnvelope } = await agentFixture(t)
+  const refusal = { code: unsupportedCode }
 
-    await t.rejects(push('rule-1', 8001, null, 'ann', required), refusal)
-    for (const limits of [{ concurrent_connections: 1 }, {}]) {
-      await setEnvelope('ann', limits)
-      await push('rule-1', 8001, null, 'ann', required)
-      await t.rejects(push('rule-2', 8002, null, 'bob', required), refusal, 'of another owner')
-      await removeEnvelope('ann')
-      await t.rejects(push('rule-3', 8003, null, 'ann', required), refusal)
-    }
-
-    t.same(
-      [...agent.engine.rules.values()].map(({ from }) => from),
-      [8001]
+  await t.rejects(push('rule-1', 8001, null, 'ann', required), refusal)
+  for (const limits of [{ concurrent_connections: 1 }, {}]) {
+    await setEnvelope('ann', limits)
+    await push('rule-1', 8001, null, 'ann', required)
+    await t.rejects(
+      push('rule-2', 8002, null, 'bob', required),
+      refusal,
+      'the envelope of another owner does not help'
     )
+    await removeEnvelope('ann')
+    await t.rejects(push('rule-3', 8003, null, 'ann', required), refusal)
   }
-)
 
-t.test('an envelope that the engine has refused is not in force', async t => {
+  t.same(
+    [...agent.engine.rules.values()].map(({ from }) => from),
+    [8001]
+  )
+})
+
+t.test('an envelope that the engine refuses is not in force', async t => {
   const { agent, push, setEnvelope } = await agentFixture(t)
   const { setMeter } = agent.engine
   agent.engine.setMeter = () => {

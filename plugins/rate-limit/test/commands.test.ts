@@ -8,7 +8,7 @@ import { rateLimitFixture } from './fixture.ts'
 
 type Args = Readonly<Record<string, unknown>>
 
-t.test('limits of a rule and of an owner are set and removed from the command line', async t => {
+t.test('commands set and remove limits of a rule and of an owner', async t => {
   const { server, push, get, clientId: client } = await rateLimitFixture(t)
   const { body } = await push({ owner: 'ann' })
   const printed: unknown[] = []
@@ -39,7 +39,7 @@ t.test('limits of a rule and of an owner are set and removed from the command li
   t.equal((await get(body.rule_id))['rate_limit'], null)
   await run('owner-limit set', { ...pair, bandwidth_in_bps: 8000 })
   await run('owner-limit show', pair)
-  await run('owner-limit show', { client: 'ann', owner: 'edge' }) // in the old order
+  await run('owner-limit show', { client: 'ann', owner: 'edge' }) // the former order
   await run('owner-limit list', { client })
   await run('owner-limit delete', pair)
 
@@ -54,7 +54,7 @@ t.test('limits of a rule and of an owner are set and removed from the command li
   ])
 })
 
-t.test('limits are options of a push; without one the body has none', async t => {
+t.test('rule push has an option for each limit; without options the body has no limits', async t => {
   const [pushOptions] = fills
   const { body } = pushOptions!.make(() => ({})) as { body: (args: Args) => object } // of the slot that it fills
 

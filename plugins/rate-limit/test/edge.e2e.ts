@@ -1,4 +1,4 @@
-// With real processes: the limits of a rule and of an owner apply to open connections and can be changed meanwhile.
+// Limits of a rule and of an owner, with real processes: they apply to open connections, also after a change.
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
 import { freePort } from '../../../test/support/ports.ts'
@@ -16,9 +16,10 @@ function reader(t: Test, port: number) {
   })
   const isOpen = (): Promise<boolean> =>
     new Promise(resolve => socket.once('data', () => resolve(true)).once('close', () => resolve(false)))
-  /** Returns the milliseconds until this many more bytes have been received. */
+  /** Returns the milliseconds until `more` further bytes have arrived. */
   async function msFor(more: number): Promise<number> {
-    const [begin, until] = [performance.now(), bytes + more]
+    const begin = performance.now()
+    const until = bytes + more
     await new Promise<void>(resolve => {
       onProgress = () => {
         if (bytes >= until) resolve()
@@ -33,31 +34,38 @@ function reader(t: Test, port: number) {
 const MiB = 1024 * 1024
 const perSec = 4 * MiB
 
-t.test('a limit slows open connections until it is removed; one connection too many is refused', async t => {
-  const on = await testCluster(t)
-  await startAgent(t, on, 'paris')
-  const [target, port] = [await startZeroServer(t), await freePort()]
-  const { rule_id } = await on.json<{ rule_id: string }>(
-    ...['rule', 'push', 'paris', String(port), `127.0.0.1:${target}`],
-    ...['--concurrent-connections', '1']
-  )
-  const live = reader(t, port)
-  t.ok(await live.isOpen())
-  t.notOk(await reader(t, port).isOpen())
+t.test(
+  'a bandwidth limit slows open connections until it is removed; surplus connections are refused',
+  async t => {
+    const on = await testCluster(t)
+    await startAgent(t, on, 'paris')
+    const target = await startZeroServer(t)
+    const port = await freePort()
+    const { rule_id } = await on.json<{ rule_id: string }>(
+      ...['rule', 'push', 'paris', String(port), `127.0.0.1:${target}`],
+      ...['--concurrent-connections', '1']
+    )
+    const live = reader(t, port)
+    t.ok(await live.isOpen())
+    t.notOk(await reader(t, port).isOpen())
 
-  const limits = ['--bandwidth-out-bps', String(8 * perSec), '--bandwidth-out-burst-bytes', '16384']
-  t.match(await on.json('rule', 'set-limit', rule_id, ...limits), { rule_id, bandwidth_out_bps: 8 * perSec })
-  await live.msFor(12 * MiB) // bytes that were already in socket buffers
-  const slow = await live.msFor(8 * MiB)
-  t.ok(slow > 1500, `8 MiB at 4 MiB/s took ${Math.round(slow)} ms`)
-  t.ok(await reader(t, port).isOpen(), 'the cap on connections is gone')
+    const limits = ['--bandwidth-out-bps', String(8 * perSec), '--bandwidth-out-burst-bytes', '16384']
+    t.match(await on.json('rule', 'set-limit', rule_id, ...limits), {
+      rule_id,
+      bandwidth_out_bps: 8 * perSec
+    })
+    await live.msFor(12 * MiB) // bytes that were already in socket buffers
+    const slow = await live.msFor(8 * MiB)
+    t.ok(slow > 1500, `8 MiB at 4 MiB/s took ${Math.round(slow)} ms`)
+    t.ok(await reader(t, port).isOpen(), 'the limit of connections is gone')
 
-  await on.json('rule', 'set-limit', rule_id)
-  const fast = await live.msFor(40 * MiB)
-  t.ok(fast < 5000, `40 MiB without a cap took ${Math.round(fast)} ms`)
-})
+    await on.json('rule', 'set-limit', rule_id)
+    const fast = await live.msFor(40 * MiB)
+    t.ok(fast < 5000, `40 MiB without a limit took ${Math.round(fast)} ms`)
+  }
+)
 
-t.test('an envelope limits all rules of an owner together, also later ones', async t => {
+t.test('an envelope limits all rules of an owner together, including later ones', async t => {
   const on = await testCluster(t)
   const { clientId } = await startAgent(t, on, 'paris')
   const target = await startZeroServer(t)

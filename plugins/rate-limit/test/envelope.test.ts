@@ -1,4 +1,4 @@
-// The envelope of an owner: the limits that all its rules on a client share.
+// Owner envelopes: limits shared by all rules of an owner on a client.
 import t from 'tap'
 import { until } from '../../rules/test/fixture.ts'
 import { RulePush } from '../../rules/wire.ts'
@@ -59,7 +59,7 @@ t.test('an invalid envelope is refused', async t => {
   t.match(await call('GET', '/v1/clients/nowhere/owners'), refusal(404, 'client_not_found'))
 })
 
-t.test('an owner reads only their own envelope, on clients that they may see', async t => {
+t.test('a user can read only their own envelope, on clients visible to them', async t => {
   const { setEnvelope, call, push, clientId, ann, user } = await rateLimitFixture(t)
   const bob = await user('bob')
   const path = `/v1/clients/${clientId}/owners/ann/rate-limit`
@@ -112,33 +112,30 @@ t.test('an envelope of a disconnected client is delivered when it connects, befo
   t.ok(names.indexOf(EnvelopeSet.name) < names.indexOf(RulePush.name))
 })
 
-t.test(
-  'an envelope is refused if the agent does not support limits now or did not when last seen',
-  async t => {
-    const { enroll, connect, call, log } = await rateLimitFixture(t)
-    for (const [version, capabilities, status] of [
-      ['0.10.9', null, 422],
-      ['0.11.0', null, 200],
-      ['2.0.0', {}, 422],
-      ['2.0.0', { 'rule.rate-limit': '0.11.0' }, 200]
-    ] as const) {
-      const clientId = await enroll(version)
-      const path = `/v1/clients/${clientId}/owners/ann/rate-limit`
-      const set = () => call<EnvelopeRow>('PUT', path, { concurrent_connections: 1 })
-      t.equal((await set()).status, 200, 'a client that never connected is checked when it does')
-      const agent = await connect(clientId, { ...supportingAgent, version, capabilities })
-      const online = await set()
-      await agent.close()
-      const offline = await set()
-      for (const reply of [online, offline])
-        t.match(reply, status === 200 ? { status } : refusal(status, 'rate_limit_unsupported_by_client'))
-    }
-    while (log.filter(({ event }) => event === 'owner_limit.unsupported').length < 2)
-      await new Promise(resolve => setImmediate(resolve))
+t.test('an envelope is refused if the agent does not support limits, now or when last seen', async t => {
+  const { enroll, connect, call, log } = await rateLimitFixture(t)
+  for (const [version, capabilities, status] of [
+    ['0.10.9', null, 422],
+    ['0.11.0', null, 200],
+    ['2.0.0', {}, 422],
+    ['2.0.0', { 'rule.rate-limit': '0.11.0' }, 200]
+  ] as const) {
+    const clientId = await enroll(version)
+    const path = `/v1/clients/${clientId}/owners/ann/rate-limit`
+    const set = () => call<EnvelopeRow>('PUT', path, { concurrent_connections: 1 })
+    t.equal((await set()).status, 200, 'a client that has never connected is checked when it connects')
+    const agent = await connect(clientId, { ...supportingAgent, version, capabilities })
+    const online = await set()
+    await agent.close()
+    const offline = await set()
+    for (const reply of [online, offline])
+      t.match(reply, status === 200 ? { status } : refusal(status, 'rate_limit_unsupported_by_client'))
   }
-)
+  while (log.filter(({ event }) => event === 'owner_limit.unsupported').length < 2)
+    await new Promise(resolve => setImmediate(resolve))
+})
 
-t.test('waiting time is summed over restarts of an agent and removed with its rule', async t => {
+t.test('waiting time is summed across restarts of an agent and removed with its rule', async t => {
   const { agent, connect, clientId, push, server, call } = await rateLimitFixture(t)
   const { body } = await push({ owner: 'ann' })
   const id = body.rule_id

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { encodeLimits, parseLimits } from '../limits.ts'
 
-t.test('bits become bytes, and a missing burst follows from its rate', async t => {
+t.test('bits are converted to bytes, and a missing burst is derived from its rate', async t => {
   for (const [given, encoded] of [
     [{ bandwidth_in_bps: 8_000_000 }, { bytes_in: { per_sec: 1_000_000, burst: 100_000 } }],
     [{ bandwidth_out_bps: 80_000 }, { bytes_out: { per_sec: 10_000, burst: 16_384 } }],
@@ -18,7 +18,7 @@ t.test('bits become bytes, and a missing burst follows from its rate', async t =
     t.same(encodeLimits(given), encoded, JSON.stringify(given))
 })
 
-t.test('an empty limit is null; a burst needs its rate', async t => {
+t.test('an empty object means no limits, and a burst needs its rate', async t => {
   t.equal(parseLimits({}, ''), null)
   t.same(Object.keys(parseLimits({ concurrent_connections: 1, bandwidth_in_bps: 2 }, '') ?? {}), [
     'bandwidth_in_bps',

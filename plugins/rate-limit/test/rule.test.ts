@@ -1,4 +1,4 @@
-// The limits of a rule: set at create, changed while it is open, refused if the agent does not support them.
+// Limits of a rule: set at creation, changed while the rule is open, refused if the agent does not support them.
 import t from 'tap'
 import { testServer } from '../../../kit/test-server.ts'
 import { RulePush } from '../../rules/wire.ts'
@@ -33,7 +33,7 @@ t.test('limits are stored as given, shown, and pushed to the client', async t =>
   t.equal(pushedLimits(on, plain.body.rule_id), null)
 })
 
-t.test('an invalid limit is refused with its code, at create and at update', async t => {
+t.test('an invalid limit is refused with its code, at creation and at update', async t => {
   const { push, put } = await rateLimitFixture(t)
   const { body } = await push()
 
@@ -71,7 +71,7 @@ t.test('limits are changed and removed while the rule is open', async t => {
   t.equal((await on.call('DELETE', `/v1/rules/${id}`)).status, 204)
 })
 
-t.test('limits are refused if the client does not support them, at create and later', async t => {
+t.test('limits are refused if the client does not support them, at creation and later', async t => {
   const { enroll, connect, push, put } = await rateLimitFixture(t)
   for (const [name, version, capabilities, status] of [
     ['old', '0.10.9', null, 422],
@@ -91,7 +91,7 @@ t.test('limits are refused if the client does not support them, at create and la
 })
 
 t.test(
-  'without the plugin a limited rule fails and is removed from the agent; with it, it comes back',
+  'without the plugin a rule with limits fails and is removed from the agent; with the plugin it returns',
   async t => {
     const on = await rateLimitFixture(t)
     const { body } = await on.push({ rate_limit: { concurrent_connections: 1 } })
