@@ -87,6 +87,10 @@ export const server: Principal = { userId: '_rules', role: 'superadmin', method:
 /** Encoded messages by field key. */
 export type Encoded = Readonly<Record<string, Uint8Array>>
 
+/** Returns the values that are not null. */
+export const presentValues = (values: Values): Values =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null))
+
 export class Fields {
   readonly #filled: SlotReader
   readonly #codec: Codec
@@ -145,13 +149,21 @@ export class Fields {
     return field.parse(value, rule, body, { deps: field.deps, principal })
   }
 
+  /** Throws if the plugin of a shape refuses the rule. */
+  requireShape(rule: RuleDraft): void {
+    for (const { value: shape } of this.#filled(shapeSlot)) shape.validate?.(rule)
+  }
+
+  /** Returns the normalized value of every loaded field of the body, or null. */
+  parseAll = (body: Values, rule: RuleDraft, principal: Principal): Values =>
+    Object.fromEntries(
+      this.#all().map(field => [field.key, this.parseField(field, body, rule, principal)] as const)
+    )
+
   /** Validates the shape of a new rule and returns the normalized values in its body. */
   parse(body: Values, rule: RuleDraft, principal: Principal): Values {
-    for (const { value: shape } of this.#filled(shapeSlot)) shape.validate?.(rule)
-    const values = this.#all().map(
-      field => [field.key, this.parseField(field, body, rule, principal)] as const
-    )
-    return Object.fromEntries(values.filter(([, value]) => value !== null))
+    this.requireShape(rule)
+    return presentValues(this.parseAll(body, rule, principal))
   }
 
   async check(rule: RuleCore, values: Values, { principal, em }: ChangeBy): Promise<void> {

@@ -15,7 +15,7 @@ import { drainRule } from '../changes/remove-rules.ts'
 import { writeRule } from '../changes/write-rule.ts'
 import { type AfterCommit, runAll } from '../delivery/rule-states.ts'
 import { RefusedMember, Rule } from '../entities.ts'
-import { type ChangeBy, server } from '../fields/fields.ts'
+import { type ChangeBy, presentValues, server } from '../fields/fields.ts'
 import type { Services } from '../services.ts'
 import { groupRefusal } from './group-refusal.ts'
 
@@ -256,9 +256,6 @@ async function retryRefused(
 
 const listRefusedClients = async ({ id }: Rule, em: EntityManager): Promise<string[]> =>
   (await em.find(RefusedMember, { parent: id })).map(({ clientId }) => clientId)
-
-const presentValues = (values: Values): Values =>
-  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null))
 
 function partition<T>(all: readonly T[], matches: (one: T) => boolean): [T[], T[]] {
   return [all.filter(matches), all.filter(one => !matches(one))]
