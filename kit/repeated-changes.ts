@@ -182,7 +182,7 @@ const isOwn = ({ file }: Caller): boolean =>
   file.includes(`${sep}node_modules${sep}`) || own.some(folder => file.startsWith(folder))
 /** `change` for a route's call, and `act`: their bodies call hooks of other plugins. */
 const sharedChange =
-  /at (?:async )?change \(.*[/\\]plugins[/\\]http[/\\](?:pipeline[/\\]request-decisions|change[/\\]act-without-request)\.[jt]s/
+  /at (?:async )?change \(.*[/\\]plugins[/\\]http[/\\](?:pipeline[/\\]route-handler|change[/\\]act-without-request)\.[jt]s/
 
 /**
  * Returns the line of the plugin's file that makes the change, or the name of the built-in plugin that owns the route. Null

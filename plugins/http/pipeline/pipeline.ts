@@ -1,21 +1,29 @@
 // The steps of every request, in the order of README.md.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { TSchema } from 'typebox'
+import { Fault, notFound } from '../../../kernel/base/errors.ts'
 import type { Route } from '../../../kernel/http/route.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
+import { methodNotAllowed, unsupportedMediaType } from '../codes.ts'
 import type { SendSite } from '../pages/site.ts'
-import { onceClosed, type RequestContext, requestContextOf } from '../request/request-context.ts'
+import {
+  isForm,
+  isJson,
+  isRead,
+  logTraced,
+  onceClosed,
+  pathOf,
+  type RequestContext,
+  requestContextOf,
+  runTraced
+} from '../request/request-context.ts'
 import { openConstantReplies } from '../server/constant-reply.ts'
-import { logTraced, runTraced } from '../server/trace-context.ts'
 import type { HttpOptions } from '../settings.ts'
 import { openStreams } from '../streams/streams.ts'
-import { openConcurrencyLimit } from './concurrency-limit.ts'
-import { type Guard, openGuard } from './guard.ts'
+import { type Guard, openConcurrencyLimit, openGuard } from './guard.ts'
 import { type Idempotency, openIdempotency } from './idempotency.ts'
-import { openDecisions } from './request-decisions.ts'
 import { openResponder, type Responder, setCommonHeaders } from './responder.ts'
 import { routeHandler } from './route-handler.ts'
-import { noSuchRoute, refuseMediaType } from './route-refusals.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -35,10 +43,10 @@ export function openPipeline(app: FastifyInstance, options: HttpOptions, sendSit
   const guard = openGuard(options)
   const concurrencyLimit = openConcurrencyLimit()
   const idempotency = openIdempotency(options)
-  const decisions = openDecisions({ ...options, guard, idempotency })
-  const responder = openResponder(options, decisions)
+  const responder = openResponder(options, idempotency)
   const streams = openStreams(options, guard)
   const sendConstant = openConstantReplies()
+  const services = { ...options, guard, idempotency, responder, streams, sendConstant }
   const routes: Route<Kernel>[] = []
 
   app.decorateRequest('requestContext', null)
@@ -78,7 +86,7 @@ export function openPipeline(app: FastifyInstance, options: HttpOptions, sendSit
 
   return (route: Route<Kernel>, deps: Kernel, plugin: string) => {
     routes.push(route)
-    const handler = routeHandler({ route, deps, plugin }, { decisions, responder, streams, sendConstant })
+    const handler = routeHandler({ route, deps, plugin }, services)
     return { handler, ...(route.method !== 'GET' && { preValidation }) }
   }
 }
@@ -103,3 +111,21 @@ const claimer =
     if (earlier) context.resource = earlier.resource
     if (earlier?.outcome) return responder.send(context, reply, earlier.outcome)
   }
+
+/** Returns `not_found`, or `method_not_allowed` if the path has routes of other methods. */
+function noSuchRoute({ method, url }: FastifyRequest, routes: readonly Route<Kernel>[]): Fault {
+  const path = pathOf(url)
+  const methods = new Set(routes.filter(route => patternOf(route).test(path)).map(route => route.method))
+  if (methods.size === 0) return new Fault(notFound, `there is no ${method} ${path}`)
+  const allow = [...methods, ...(methods.has('GET') ? ['HEAD'] : [])]
+  return new Fault(methodNotAllowed, `${path} takes ${allow.join(', ')}`, { details: { allow } })
+}
+
+const patternOf = ({ url }: Route<Kernel>): RegExp =>
+  new RegExp(`^${url.replaceAll('.', '[.]').replaceAll(/:\w+/g, '[^/]*')}$`)
+
+function refuseMediaType(context: RequestContext): void {
+  const { hasBody } = context.requestInfo
+  if (hasBody && !isRead(context) && !isJson(context.requestInfo) && !isForm(context))
+    throw new Fault(unsupportedMediaType, 'send the body as application/json')
+}

@@ -4,14 +4,18 @@ import { attributionOf } from '../../../kernel/base/attribution.ts'
 import { Fault } from '../../../kernel/base/errors.ts'
 import type { Listing } from '../../../kernel/http/list-route.ts'
 import type { Media } from '../../../kernel/http/route.ts'
+import { type Decision, decisionOf, isDenial, isTransient, isUnavailable } from '../change/decision.ts'
 import { pageOf } from '../list/page-query.ts'
-import { type Outcome, pathOf, type RequestContext } from '../request/request-context.ts'
+import { isRead, type Outcome, pathOf, type RequestContext } from '../request/request-context.ts'
 import { acceptsGzip, isLong, openCompression } from '../server/compression.ts'
 import { errorJson, faultOf, jsonType, sendFault, textType, toJson } from '../server/error-body.ts'
 import type { HttpOptions } from '../settings.ts'
-import type { Decisions } from './request-decisions.ts'
+import type { Idempotency } from './idempotency.ts'
 
-/** Sends results and errors once the decision about the request is recorded. */
+/**
+ * Sends results and errors once the outcome is recorded: the decision about every mutation and every denial in
+ * `http.decision`, and the response for the Idempotency-Key.
+ */
 export interface Responder {
   send(context: RequestContext, reply: FastifyReply, outcome: Outcome, type?: string): Promise<FastifyReply>
   sendResult(
@@ -25,12 +29,17 @@ export interface Responder {
   reportUndeclared(request: FastifyRequest, error: unknown): void
 }
 
-export function openResponder({ store, log, httpMetrics }: HttpOptions, decisions: Decisions): Responder {
+export function openResponder(
+  options: HttpOptions,
+  idempotency: Pick<Idempotency, 'recordOutcome'>
+): Responder {
+  const { store, log, httpMetrics } = options
+  const complete = openOutcomes(options, idempotency)
   const reportUndeclared = openUndeclared(log)
   const sendText = openTextSender()
 
   async function send(context: RequestContext, reply: FastifyReply, outcome: Outcome, type = jsonType) {
-    await decisions.complete(context, outcome)
+    await complete(context, outcome)
     const { status, body } = outcome
     reply.code(status)
     return body ? sendText(reply.type(type), body, context) : reply.send()
@@ -51,7 +60,7 @@ export function openResponder({ store, log, httpMetrics }: HttpOptions, decision
         status,
         ...(result instanceof Readable ? { type: textType, body: result } : (result as Media))
       }
-      await decisions.complete(context, { status: media.status ?? status, reason: null, body: '' })
+      await complete(context, { status: media.status ?? status, reason: null, body: '' })
       return sendMedia(reply, media)
     }
     const value = isList ? await pageOf(result as Listing<unknown>, request, reply, store) : result
@@ -72,7 +81,7 @@ export function openResponder({ store, log, httpMetrics }: HttpOptions, decision
     context.isRefused = true
     httpMetrics.countRefusal(context, fault.errorCode)
     try {
-      await decisions.complete(context, { status, reason, body: errorJson(fault) })
+      await complete(context, { status, reason, body: errorJson(fault) })
       return fault
     } catch (cause) {
       return faultOf(cause, id)
@@ -80,6 +89,50 @@ export function openResponder({ store, log, httpMetrics }: HttpOptions, decision
   }
 
   return { send, sendResult, sendError, reportUndeclared }
+}
+
+/** Returns a function that records what the transaction of a change has not: denials, refusals, and responses for the key. */
+function openOutcomes(
+  { store, clock, recorder }: Pick<HttpOptions, 'store' | 'clock' | 'recorder'>,
+  idempotency: Pick<Idempotency, 'recordOutcome'>
+) {
+  return async (context: RequestContext, outcome: Outcome): Promise<void> => {
+    const { decision, claim } = context
+    const { status, reason } = outcome
+    const needsNone = (isRead(context) && !isDenial(status, reason)) || isUnavailable(status, reason)
+    const isRecorded = decision ? decision.status === status : needsNone
+    const keptClaim = claim && !claim.earlier && !isTransient(status) ? claim : null
+    if (!keptClaim && (isRecorded || !recorder.isNeeded())) return
+    const made = decisionAbout(context, status, reason, clock.now()) // once, even if the change is retried
+    context.decision = await store.change(async em => {
+      if (keptClaim) await idempotency.recordOutcome(keptClaim, context, outcome, em)
+      if (isRecorded) return decision
+      return decision ? recorder.complete(decision, status, reason, em) : recorder.write(made, em)
+    })
+  }
+}
+
+export function decisionAbout(
+  { route, requestInfo, principal, resource, requestId }: RequestContext,
+  status: number | null,
+  reason: string | null,
+  timestamp: number
+): Decision {
+  const isAuthenticated = principal.method !== 'none'
+  return decisionOf({
+    timestamp,
+    action: route.action,
+    actor: isAuthenticated ? principal.userId : null,
+    role: isAuthenticated ? principal.role : null,
+    authMethod: principal.method,
+    remoteAddr: requestInfo.remoteAddr,
+    method: requestInfo.method,
+    path: requestInfo.path,
+    resource,
+    status,
+    reason,
+    requestId
+  })
 }
 
 export function setCommonHeaders({ id }: FastifyRequest, reply: FastifyReply): void {

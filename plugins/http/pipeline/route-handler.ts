@@ -3,32 +3,35 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { runAs, withTimeout } from '../../../kernel/base/attribution.ts'
 import type { Call, Route } from '../../../kernel/http/route.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
-import { etagOf } from '../request/etag.ts'
+import { etagAfter, etagOf, requireMatch } from '../request/etag.ts'
 import { onceClosed, type RequestContext } from '../request/request-context.ts'
 import type { SendConstant } from '../server/constant-reply.ts'
+import type { HttpOptions } from '../settings.ts'
 import { eventsOf, type Streams } from '../streams/streams.ts'
-import { secretSpent } from './idempotency.ts'
-import type { Decisions } from './request-decisions.ts'
-import type { Responder } from './responder.ts'
+import type { Guard } from './guard.ts'
+import { type Idempotency, secretSpent } from './idempotency.ts'
+import { decisionAbout, type Responder } from './responder.ts'
 
 const timeoutSecs = 90 // routes wait for agents for at most 60 s
 
-type Services = Readonly<{
-  decisions: Decisions
-  responder: Responder
-  streams: Streams
-  sendConstant: SendConstant
-}>
+interface Services extends Pick<HttpOptions, 'store' | 'clock' | 'recorder'> {
+  readonly guard: Pick<Guard, 'confirmed'>
+  readonly idempotency: Pick<Idempotency, 'recordChange'>
+  readonly responder: Responder
+  readonly streams: Streams
+  readonly sendConstant: SendConstant
+}
 
 type Mounted = Readonly<{ route: Route<Kernel>; deps: Kernel; plugin: string }>
 
 /** Returns the Fastify handler of a route. */
 export const routeHandler =
-  ({ route, deps, plugin }: Mounted, { decisions, responder, streams, sendConstant }: Services) =>
+  ({ route, deps, plugin }: Mounted, services: Services) =>
   async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const { responder, streams, sendConstant } = services
     const { requestContext: context } = request
     if (!context) throw new TypeError(`${route.action} has a handler but no request context`)
-    const call = new RouteCall(request, reply, context, decisions.changeOf(context))
+    const call = new RouteCall(request, reply, context, openChange(context, services))
     if (route.isStream)
       return runAs(plugin, () => streams.open(context, reply, call.ended, () => eventsOf(route, deps, call)))
     const record = route.record?.(request.params, deps.filled)
@@ -43,6 +46,37 @@ export const routeHandler =
     if (route.reply === 'constant') return sendConstant(route, run, request, reply)
     return responder.sendResult(await run(), context, request, reply)
   }
+
+/** Returns `change` of a call. It checks the caller, runs the work and writes the records in one transaction. */
+function openChange(
+  context: RequestContext,
+  { store, clock, recorder, guard, idempotency }: Services
+): Call['change'] {
+  const change: Call['change'] = async (of, work) => {
+    const { result, ...recorded } = await store.change(async em => {
+      const { conditions } = context
+      const [before, result] = await guard.confirmed(context, em, async () => [
+        conditions && typeof of === 'object' ? await etagOf(of, em) : undefined,
+        await work(em)
+      ])
+      if (context.isRefused) throw new Error('the change was too late: an error response was already sent')
+      const { decision: earlier, claim, route } = context
+      if (earlier) return { result }
+      if (conditions) requireMatch(conditions, before) // after the refusals of `work`: 404, 403
+      const resource = typeof of === 'function' ? of(result) : of
+      const status = route.outcome === 'deferred' ? null : route.status
+      const [decision, etag] = await Promise.all([
+        recorder.write(decisionAbout({ ...context, resource }, status, null, clock.now()), em),
+        route.status === 204 ? null : etagAfter(resource, result, em),
+        claim && idempotency.recordChange(claim, resource, em)
+      ])
+      return { result, resource, decision, etag: etag || null }
+    })
+    Object.assign(context, recorded) // after the commit
+    return result
+  }
+  return change
+}
 
 /** A class, because V8 gives object literals with getters unshared shapes, which retain the request until a major GC. */
 class RouteCall implements Call {

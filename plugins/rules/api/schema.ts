@@ -2,7 +2,7 @@
 import { type Static, type TSchema, type TSchemaOptions, Type } from 'typebox'
 import { closed, orNull, UserId } from '../../../kernel/http/schema.ts'
 import type { SlotReader } from '../../../kernel/slot.ts'
-import { targetHost } from '../changes/parse-targets.ts'
+import { targetHost } from '../changes/parse-draft.ts'
 import {
   isSent,
   type LoadedField,

@@ -19,8 +19,8 @@ import {
   waitForAnswers
 } from './client-answers.ts'
 import type { Edit, EditCall, StoredRule, WantedRule } from './edit.ts'
+import { takenPorts } from './insert-rules.ts'
 import { judgeEdit, requireContent, requireValid } from './judge-edit.ts'
-import { takenPorts } from './new-rule.ts'
 
 export type ChangeRule = (id: string, edit: Edit, call: Change) => Promise<void>
 

@@ -5,7 +5,7 @@ import type { Kernel } from '../../../kernel/plugin.ts'
 import { objectKeyOf } from '../delivery/rule-states.ts'
 import type { Rule } from '../entities.ts'
 import { ruleNotFound } from '../slots.ts'
-import { portInUse } from './new-rule.ts'
+import { portInUse } from './insert-rules.ts'
 
 export const activationFailed = defineCode('activation_failed', 422, 6)
 

@@ -13,8 +13,8 @@ import {
   requireApplied,
   waitForAnswers
 } from './client-answers.ts'
-import { insertRules } from './insert-rules.ts'
-import { newRule, parseDraft } from './new-rule.ts'
+import { insertRules, newRule } from './insert-rules.ts'
+import { parseDraft } from './parse-draft.ts'
 import { requirePlace, resolvePlacement } from './placement.ts'
 
 export type CreateRule = (body: CreateBody, ackSecs: number | undefined, call: Change) => Promise<RuleRecord>

@@ -5,7 +5,7 @@ import type { ChangeQuery, DefinitionBody, PatchBody, UpdateBody } from '../api/
 import { bodyEmpty } from '../codes.ts'
 import type { Existing, Rule } from '../entities.ts'
 import type { ChangeBy } from '../fields/fields.ts'
-import type { Draft } from './new-rule.ts'
+import type { Draft } from './parse-draft.ts'
 
 interface EditOptions {
   readonly existing?: Existing | undefined // default: keep

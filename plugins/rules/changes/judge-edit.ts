@@ -14,7 +14,7 @@ import type { Services } from '../services.ts'
 import { listChanges } from './apply-change.ts'
 import type { Edit, StoredRule, WantedRule } from './edit.ts'
 import { mergeBody } from './merge-body.ts'
-import { type Draft, parseDraft } from './new-rule.ts'
+import { type Draft, parseDraft } from './parse-draft.ts'
 import { requirePlace, resolvePlacement } from './placement.ts'
 
 /** Throws unless a PUT is a whole rule or has a hot field. */

@@ -1,7 +1,7 @@
 // Changes the state of a rule after its agent has answered.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { ApplyResult, ManagedObject, ObjectKind } from '../../../kernel/control/managed-objects.ts'
-import { portInUse } from '../changes/new-rule.ts'
+import { portInUse } from '../changes/insert-rules.ts'
 import { undoChange } from '../changes/write-rule.ts'
 import { nothingPending, Rule } from '../entities.ts'
 import type { Services } from '../services.ts'

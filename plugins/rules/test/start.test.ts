@@ -4,7 +4,7 @@ import { newId } from '../../../kernel/base/id.ts'
 import { Client } from '../../../kernel/identity/entities.ts'
 import { Statements } from '../../../kernel/store/sqlite/statements.ts'
 import { notOnPostgres, notRepeated } from '../../../test/support/store.ts'
-import { newRule } from '../changes/new-rule.ts'
+import { newRule } from '../changes/insert-rules.ts'
 import { Rule } from '../entities.ts'
 import { rulesFixture } from './fixture.ts'
 

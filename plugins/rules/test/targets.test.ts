@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Fault } from '../../../kernel/base/errors.ts'
-import { parseHost, parseTargets } from '../changes/parse-targets.ts'
+import { parseHost, parseTargets } from '../changes/parse-draft.ts'
 import { rulesFixture } from './fixture.ts'
 
 const errorCodeOf = (work: () => unknown): string => {

@@ -1,9 +1,38 @@
-// Parses the targets of a rule. Each host is stored in one normalised form.
+// Parses what a rule forwards. Each host is stored in one normalized form.
 import { domainToASCII } from 'node:url'
 import ipaddr from 'ipaddr.js'
 import { defineCode, type ErrorCode, Fault } from '../../../kernel/base/errors.ts'
-import type { Target } from '../entities.ts'
+import type { Protocol, Rule, Target } from '../entities.ts'
 import { maxTargets } from '../wire.ts'
+import { defaultPriority } from './default-priority.ts'
+
+export const validationProtocol = defineCode('validation.protocol', 400, 3)
+
+export type Draft = Pick<Rule, 'protocol' | 'listenFrom' | 'listenTo' | 'targets' | 'preferIpv6'>
+
+interface DraftBody {
+  readonly protocol?: string | undefined
+  readonly listen_port: number
+  readonly listen_port_end?: number | null | undefined
+  readonly targets: readonly TargetInput[]
+  readonly prefer_ipv6?: boolean | undefined
+  readonly balance?: unknown
+}
+
+export const parseDraft = (body: DraftBody): Draft => ({
+  protocol: parseProtocol(body.protocol ?? 'tcp'),
+  listenFrom: body.listen_port,
+  listenTo: body.listen_port_end ?? body.listen_port,
+  targets: parseTargets(body.targets, defaultPriority(body)),
+  preferIpv6: body.prefer_ipv6 ?? false
+})
+
+function parseProtocol(given: string): Protocol {
+  const protocol = given.toLowerCase()
+  if (protocol === 'tcp' || protocol === 'udp') return protocol
+  const details = { field: '/protocol', reason: 'enum' }
+  throw new Fault(validationProtocol, '/protocol must be tcp or udp', { details })
+}
 
 const targetsEmpty = defineCode('validation.targets_empty', 400, 3)
 const targetsTooMany = defineCode('validation.targets_too_many', 400, 3)
