@@ -1,5 +1,5 @@
-// Forty points that operators expect of such a product, checked on the real program where possible.
-// What is not there is skipped, and says why.
+// Forty points that operators expect of such a product, checked on the real program where possible. A missing point is
+// skipped with the reason.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -23,7 +23,7 @@ const kindsOfPackages = /const makers[^{]*\{([^}]*)\}/.exec(read('config/package
 
 const packagesDir = mkdtempSync(join(tmpdir(), 'sluice-packages-'))
 t.teardown(() => rmSync(packagesDir, { recursive: true }))
-writeFileSync(join(packagesDir, `sluice-${ownVersion()}-linux-x64.tar.gz`), 'packed') // the script has its hash
+writeFileSync(join(packagesDir, `sluice-${ownVersion()}-linux-x64.tar.gz`), 'packed') // the installer contains its hash
 const cluster = await testCluster(t, { SVC_PACKAGES_DIR: packagesDir })
 const edge = await startAgent(t, cluster, 'paris')
 const rule = { client: 'paris', listen_port: await freePort(), targets: [{ host: '127.0.0.1', port: 9 }] }
@@ -34,17 +34,17 @@ const answerTo = (path: string, init: RequestInit = {}) =>
   fetch(cluster.origin + path, { headers: { authorization }, ...init })
 
 let points = 0
-function held(point: string, judge: (t: Test) => unknown): void {
+function provided(point: string, judge: (t: Test) => unknown): void {
   points++
   t.test(point, async t => void (await judge(t)))
 }
-function absent(point: string, skip: string): void {
+function missing(point: string, skip: string): void {
   points++
   t.test(point, { skip }, () => {})
 }
 
 // The first hour
-held('one command starts server and agent, and prints what to paste', async t => {
+provided('one command starts server and agent, and prints the next command to paste', async t => {
   const up = start(t, ['up'], {
     SVC_DATA_DIR: join(t.testdir(), 'data'),
     SVC_OPERATOR_HTTP_LISTEN: `127.0.0.1:${await freePort()}`,
@@ -56,8 +56,8 @@ held('one command starts server and agent, and prints what to paste', async t =>
   up.signal('SIGTERM')
   t.equal(await up.exit, 0)
 })
-held('no key of the configuration is needed', t => t.match(read('config/server.toml'), /^(#.*\n|\n)*$/))
-held('the first administrator needs a token from the log of the server', async t => {
+provided('no configuration key is required', t => t.match(read('config/server.toml'), /^(#.*\n|\n)*$/))
+provided('creating the first administrator requires a token from the server log', async t => {
   const person = { user_id: 'ann', display_name: 'Ann', password: 'a long password' }
   const reply = await answerTo('/v1/auth/onboarding', {
     method: 'POST',
@@ -68,24 +68,24 @@ held('the first administrator needs a token from the log of the server', async t
 })
 
 // Packages
-held('an installer of the version of the server', async t => {
+provided('an installer for the version of the server', async t => {
   t.match(await (await answerTo('/install.sh')).text(), /^#!\/bin\/sh/)
 })
-held('packages of a distribution', t => t.match(kindsOfPackages, 'deb'))
-held('the agent is a single file', async t => {
+provided('packages of a distribution', t => t.match(kindsOfPackages, 'deb'))
+provided('the agent is a single file', async t => {
   const file = join(t.testdir(), 'agent.mjs')
   writeFileSync(file, await agentBundle())
   const { status, stdout } = spawnSync(process.execPath, [file, 'agent', '--help'], { encoding: 'utf8' })
   t.equal(status, 0)
   t.match(stdout, 'enroll')
 })
-if (/oci|image/.test(kindsOfPackages)) held('a container image', t => t.pass(kindsOfPackages))
-else absent('a container image', 'npm run packages makes none yet')
-absent('charts for Kubernetes', 'edge hosts are seldom in a cluster')
+if (/oci|image/.test(kindsOfPackages)) provided('a container image', t => t.pass(kindsOfPackages))
+else missing('a container image', 'npm run packages makes none yet')
+missing('charts for Kubernetes', 'edge hosts are seldom in a cluster')
 const hasAnalyzer = spawnSync('systemd-analyze', ['--version']).error === undefined
-if (!hasAnalyzer) absent('sandboxed units', 'there is no systemd-analyze here')
+if (!hasAnalyzer) missing('sandboxed units', 'systemd-analyze is not installed')
 else
-  held('sandboxed units', t => {
+  provided('sandboxed units', t => {
     for (const role of ['server', 'agent'] as const) {
       const file = join(t.testdir(), `sluice-${role}.service`)
       const program = [process.execPath, import.meta.filename]
@@ -97,10 +97,10 @@ else
       t.ok(Number(level) <= 1.5, `${role}: ${level}`)
     }
   })
-absent('systemd is told when the service is ready', 'Type=exec; /readyz tells it')
+missing('readiness notification for systemd', 'Type=exec; poll /readyz instead')
 
 // Automation
-held('an OpenAPI document with servers, names and examples', async t => {
+provided('an OpenAPI document with servers, names and examples', async t => {
   const document = (await (await answerTo('/v1/openapi.json')).json()) as {
     readonly servers: readonly object[]
     readonly paths: object
@@ -111,88 +111,92 @@ held('an OpenAPI document with servers, names and examples', async t => {
   t.ok(Object.keys(document.components.schemas).length > 40)
   t.match(JSON.stringify(document), '"example')
 })
-held('typed calls of the API, generated', t =>
+provided('typed calls of the API, generated', t =>
   t.match(read('kernel/platform/api/operator-api.ts'), 'interface Operations')
 )
-absent('a provider for Terraform', 'it needs an account of a registry; apply and diff are declarative')
-held('the state in a file comes back as it was', async t => {
+missing('a provider for Terraform', 'publishing needs a registry account; apply and diff are declarative')
+provided('an exported state file shows no difference to the server', async t => {
   const file = join(cluster.dir, 'state.toml')
   writeFileSync(file, (await cluster.cli(['export'])).stdout)
   const { code, stdout } = await cluster.cli(['diff', file, '--exit-code'])
   t.equal(code, 0, stdout)
 })
-held('nobody overwrites a change that he has not seen', async t => {
+provided('a stale version cannot overwrite a newer change', async t => {
   const headers = { authorization, 'if-match': '"nonsense"' }
   t.equal((await answerTo(`/v1/rules/${rule_id}`, { method: 'DELETE', headers })).status, 412)
 })
-held('diff tells by its exit code that something differs', async t => {
+provided('the exit code of diff shows a difference', async t => {
   const input = '[[users]]\nuser_id = "eve"\nrole = "user"\ndisplay_name = "Eve"\n'
   t.match(await cluster.cli(['diff', '-', '--exit-code'], input), { code: 9 })
 })
 
 // The command line
-held('completion offers names', async t => {
+provided('completion offers names', async t => {
   t.match((await cluster.cli(['complete', '/v1/clients', 'client_name'])).stdout, 'paris')
 })
-held('a manual page for each command', t => t.ok(manualPages().size > index.commands.length))
-absent('a live view of everything', 'rule stats --watch shows one rule, the dashboard all')
-absent('a console in the browser', 'plugins may serve pages, as the example status-page does')
-held('a doctor with thirty findings', t => {
+provided('a manual page for each command', t => t.ok(manualPages().size > index.commands.length))
+missing('a live view of everything', 'rule stats --watch shows one rule; the dashboard shows all')
+provided('a console in the browser', async t => {
+  const reply = await fetch(`${cluster.origin}/`, { headers: { accept: 'text/html' } })
+  t.equal(reply.status, 200)
+  t.match(await reply.text(), /<script[^>]* src="\/assets\//)
+})
+provided('a doctor with thirty findings', t => {
   t.ok(checks.flatMap(({ findings }) => Object.keys(findings)).length >= 30)
 })
-held('each error code has its remedy at an address', async t => {
+provided('each error code has its remedy at an address', async t => {
   const codes = Object.keys(await errorIndex())
   t.ok(codes.length > 130)
   t.match(await cluster.cli(['explain-error', 'port_in_use']), { code: 0, stdout: /remedy/ })
 })
 
 // Operation
-held('metrics', async t => {
+provided('metrics', async t => {
   t.match(await (await answerTo('/v1/metrics')).text(), /^svc_rule_info\{.*client_name="paris".*\} 1$/m)
 })
-held('alerts and a dashboard', t => {
+provided('alerts and a dashboard', t => {
   t.ok(read('config/deploy/alerts.yml').split('- alert:').length > 15)
   t.ok(JSON.parse(read('config/deploy/grafana-dashboard.json')).panels.length > 27)
 })
-absent('traces', 'the log has the trace id of a traceparent; nothing is exported')
-held('the log level changes while the server runs', async t => {
+missing('traces', 'the log has the trace id of a traceparent; nothing is exported')
+provided('the log level changes while the server runs', async t => {
   cluster.configure('log_level = "debug"\n')
   cluster.server.signal('SIGHUP')
   t.match(JSON.stringify(await cluster.server.until('server.reloaded')), 'log_level')
 })
-held('health', async t => {
+provided('health', async t => {
   for (const path of ['/livez', '/readyz']) t.equal((await answerTo(path)).status, 200, path)
 })
-absent('notifications', 'the example webhooks sends them; it is in the package')
-held('a backup of a running server', async t => {
+missing('notifications', 'the example plugin webhooks in the package sends them')
+provided('a backup of a running server', async t => {
   const file = join(cluster.dir, 'saved.backup')
   t.match(await cluster.cli(['backup', file, '--data-dir', join(cluster.dir, 'server')]), { code: 0 })
   t.ok(existsSync(file))
 })
-held('a copy of the store before a migration', t => {
+provided('a copy of the store before a migration', t => {
   t.match(read('plugins/cli/test/store-copy.e2e.ts'), 'migrat')
 })
-held('an agent reads its configuration again while it runs', async t => {
+provided('an agent reloads its configuration while it runs', async t => {
   edge.agent.signal('SIGHUP')
   t.ok(await edge.agent.until('agent.reloaded'))
 })
-absent('sign-in by OIDC and passkeys', 'authenticators are plugins, as the example proxy-sign-in is')
-held('logs as JSON lines', t => {
+missing('sign-in by OIDC and passkeys', 'authenticators are plugins, such as the example proxy-sign-in')
+provided('logs as JSON lines', t => {
   t.match(cluster.server.events[0], { level: /\w/, event: /\w/, msg: /\w/ })
 })
-held('an audit log', async t => t.match(await cluster.json('audit'), [{ action: /\w/, actor: /\w/ }]))
+provided('an audit log', async t => t.match(await cluster.json('audit'), [{ action: /\w/, actor: /\w/ }]))
 
 // The project
-held('a security policy', t => t.match(read('SECURITY.md'), /report a vulnerability/))
-absent('provenance', 'files of plugins are pinned; an attestation needs an account of a registry')
-held('a license and a changelog', t => {
+provided('a security policy', t => t.match(read('SECURITY.md'), /report a vulnerability/))
+missing('provenance', 'plugin files are pinned; an attestation needs a registry account')
+provided('a license and a changelog', t => {
   for (const file of ['LICENSE', 'CHANGELOG.md']) t.ok(read(file).length > 1000, file)
 })
-held('a guide for contributors', t => t.match(read('CONTRIBUTING.md'), 'npm test'))
-held('documentation that is played, and a site', t => {
+provided('a guide for contributors', t => t.match(read('CONTRIBUTING.md'), 'npm test'))
+provided('documentation that is tested, and a site', t => {
   for (const name of ['day', 'guide', 'site']) t.ok(scripts[name], name)
 })
-held('a benchmark in the package', t => {
+provided('a benchmark in the package', t => {
   t.ok(files.includes('dist'))
   t.match(read('config/build/site/documents.ts'), 'test/bench/RESULTS.md')
 })

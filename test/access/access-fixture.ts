@@ -1,4 +1,4 @@
-// A server with every plugin but the watchdog, a connected client, and resources of several users for the ids of paths.
+// A server with every plugin except `process`, a connected client, and resources of several users for ids in paths.
 import type { Test } from 'tap'
 import { plugins as builtin } from '../../config/plugins.ts'
 import { newId } from '../../kernel/base/id.ts'
@@ -19,23 +19,23 @@ export interface AccessFixture extends RulesFixture {
   readonly hidden: string // a client on which no user has a grant
   /** Restores a user to its state in callers.ts. */
   restore(userId: string): Promise<void>
-  /** Returns a new number, for names and ports. */
+  /** Returns a new number for names and ports. */
   next(): number
   endLeases(): Promise<unknown>
-  /** Fills in ids of this kind, of `fresh` resources if the request changes them. Null: there are none. */
+  /** Fills in ids of this kind. `fresh` creates resources for a request that changes them. Null: no such ids exist. */
   pathOf(path: string, caller: Caller, kind: Kind, resources: 'shared' | 'fresh'): Promise<string | null>
 }
 
-/** Creates a resource of the type that a path segment names, for this owner. Null: impossible for this caller. */
+/** Creates a resource for this owner; the path segment names its type. Null: impossible for this caller. */
 type Create = (segment: string, owner: string, caller: Caller) => Promise<string | null>
 
 export async function accessFixture(t: Test): Promise<AccessFixture> {
   const rules = await rulesFixture(t, {
-    plugins: Object.keys(builtin).filter(name => name !== 'process'), // it needs a real clock
+    plugins: Object.keys(builtin).filter(name => name !== 'process'), // needs a real clock
     keys: { operator_http_public_origin: origin, trusted_proxies: ['127.0.0.1'] }
   })
   const deps = rules.server.depsOf('auth') as Deps
-  // Thousands of decisions are written, which need not survive a power failure.
+  // The thousands of stored decisions need not survive a power failure.
   if (!isOnPostgres) await deps.store.read(em => em.execute('pragma synchronous = off'))
   const hash = await deps.hashPool.run(argon => argon.hash(password))
   let count = 0
@@ -87,7 +87,7 @@ function creator(resources: Resources, { edge, depot, hidden }: Clients, ruleOfG
     if (segment === 'users' || segment === 'owners') return owner
     if (segment === 'credentials') return resources.credential(owner)
     if (segment === 'sessions') return resources.session(owner)
-    if (segment === 'grants') return resources.grant('zoe', edge) // the caller's own would give it more rights
+    if (segment === 'grants') return resources.grant('zoe', edge) // a grant of the caller would give it more rights
     if (segment === 'client-enrollments') return resources.enrollment()
     if (segment === 'source-lists') return resources.sourceList()
     if (segment === 'bans') return resources.ban(hidden)
@@ -140,7 +140,7 @@ const headersOf = (name: string): Record<string, string> => ({
   ...callers.find(caller => caller.name === name)?.headers
 })
 
-/** Demotes boss after it used its session as a superadmin. */
+/** Demotes boss after boss has used a session as a superadmin. */
 async function demoteBoss(rules: RulesFixture, { store }: Deps): Promise<void> {
   await store.change(em => em.nativeUpdate(User, { id: 'boss' }, { role: 'superadmin' }))
   const { status } = await rules.call('GET', '/v1/users', undefined, headersOf('demoted'))
@@ -148,7 +148,7 @@ async function demoteBoss(rules: RulesFixture, { store }: Deps): Promise<void> {
   await rules.call('PATCH', '/v1/users/boss', { role: 'user' })
 }
 
-/** Ends a session of rex that was valid. */
+/** Ends a valid session of rex. */
 async function endSessionOfRex(rules: RulesFixture, { store, clock }: Deps): Promise<void> {
   const times = { createdAt: clock.now(), lastSeenAt: clock.now() }
   const tokenHash = hashOf('session-of-rex')

@@ -1,8 +1,8 @@
 // The expected response to every caller on every route. A new route needs a new line:
 //   METHOD PATH ACCESS OK [CALLER[.ID]=OTHERWISE ...]      and, if it needs a body or a query, a line in requests.ts.
 // OK is the response to a caller with access: a status or an error code. The rules for all routes are below the table;
-// a line has only the exceptions. CALLER is a name or a group in callers.ts, ID a `Kind`.
-// A line that begins with `?` is for a route that may not exist yet.
+// a line has only exceptions. CALLER is a name or a group in callers.ts, ID is a `Kind`.
+// A line with a leading `?` is for a route that may not exist yet.
 import { type Caller, callers } from './callers.ts'
 
 const table = `
@@ -144,7 +144,7 @@ const ids = `
   modules             not_found              not_found              not_found              not_found
 `
 
-// Callers that every route refuses, except public routes and those with an exception in their line.
+// Callers that all routes refuse, except public routes and routes with an exception in their line.
 const refused = `
   none=unauthenticated bad-bearer=unauthenticated expired=unauthenticated revoked=unauthenticated
   ended=unauthenticated disabled=user_disabled disabled-session=user_disabled temporary=password_change_required
@@ -163,7 +163,7 @@ export const kindsOf = (path: string): readonly Kind[] =>
 
 const callersAndGroups = new Set(callers.flatMap(({ name, groups }) => [name, ...groups]))
 
-/** True for CALLER or CALLER.ID. Any other key would match nobody, and nobody would notice. */
+/** Returns whether the key is CALLER or CALLER.ID. Any other key would silently match nobody. */
 export function isKey(key: string): boolean {
   const [who = '', ...kinds] = key.split('.')
   return (
@@ -189,7 +189,7 @@ export const rows: readonly Row[] = lines(table).map(line => {
   const row = { method, path, access, ok, special: pairs(special) }
   const unknown = [...row.special.keys()].find(key => !isKey(key))
   if (unknown !== undefined)
-    throw new TypeError(`access-table.ts: ${method} ${path}: no caller is ${unknown}`)
+    throw new TypeError(`access-table.ts: ${method} ${path}: ${unknown} is not a caller`)
   const expect = (caller: Caller, kind: Kind): string => expected(row, caller, kind)
   return { route: `${method} ${path}`, method, path, access, isPlanned: line.startsWith('?'), expect }
 })
@@ -225,7 +225,7 @@ function expected({ method, path, access, ok, special }: TableLine, caller: Call
 export const segmentsOf = (path: string): string[] =>
   [...path.matchAll(/([\w-]+)\/:/g)].map(([, segment]) => segment ?? '')
 
-/** The first id without access decides; the owner of an envelope is checked before its client. */
+/** The first id without access decides. The owner of an envelope is checked before its client. */
 function verdictOf(path: string, caller: Caller, kind: Kind): string | null {
   const segments = segmentsOf(path)
   const inOrder = [...segments.entries()].sort(
@@ -253,7 +253,7 @@ export function relationAt(kind: Kind, at: number, count: number): Relation {
   return kind === 'crossed' ? 'foreign' : 'missing'
 }
 
-/** The operator is not a user; a caller whose grant was deleted has lost the rule and cannot see the client. */
+/** The operator is not a user. A caller without its former grant has lost the rule and cannot see the client. */
 function relationOf({ name }: Caller, segment: string, relation: Relation): Relation {
   if (relation !== 'own') return relation
   if (name === 'operator' && segment === 'users') return 'missing'

@@ -1,4 +1,4 @@
-// Cross-site request forgery: requests of a foreign page, in a browser that has the session cookie, have no effect.
+// Cross-site request forgery: in a browser with the session cookie, requests of a foreign page have no effect.
 import t from 'tap'
 import { onboardedServer, origin, signedInBrowser } from '../../plugins/auth/test/fixture.ts'
 

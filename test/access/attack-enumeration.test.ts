@@ -13,7 +13,7 @@ t.test('a wrong login gets the same response for known and unknown users', async
   await api.call('PATCH', '/v1/users/dan', { disabled: true })
   await api.call('POST', '/v1/users', { user_id: 'tokenonly', display_name: 'No password' })
   await api.call('POST', '/v1/users/ada/password', { new_password: 'a temporary password' })
-  await api.clock.advance(25 * 3_600_000) // until the temporary password has expired
+  await api.clock.advance(25 * 3_600_000) // expires the temporary password
   const tries = [
     { user_id: 'root', password: 'wrong wrong wrong' },
     { user_id: 'ada', password: 'a temporary password' },
@@ -22,7 +22,7 @@ t.test('a wrong login gets the same response for known and unknown users', async
     { user_id: 'no-one', password: 'wrong wrong wrong' },
     { user_id: '_operator', password: 'wrong wrong wrong' },
     { user_id: "' OR 1=1 --", password: "' OR 1=1 --" },
-    ...(isOnPostgres ? [] : [{ user_id: '\0', password: '\0' }]), // no text there has it: 400
+    ...(isOnPostgres ? [] : [{ user_id: '\0', password: '\0' }]), // a PostgreSQL text cannot contain it: 400
     { user_id: '', password: '' }
   ]
 
@@ -36,7 +36,7 @@ t.test('a wrong login gets the same response for known and unknown users', async
   )
 })
 
-t.test('a lock gets the same response for known and unknown users', async t => {
+t.test('a lockout gets the same response for known and unknown users', async t => {
   const api = await onboardedServer(t)
   const lock = async (user_id: string) => {
     for (let i = 0; i < 5; i++) await login(api, { user_id, password: 'wrong' }, '192.0.2.7')
@@ -52,7 +52,7 @@ t.test('a lock gets the same response for known and unknown users', async t => {
   t.equal(unknown.headers['retry-after'], known.headers['retry-after'])
 })
 
-t.test('a resource that a plain user may not see gets the response of a missing one', async t => {
+t.test('a resource that is hidden from a plain user gets the same response as a missing one', async t => {
   const access = await accessFixture(t)
   const hidden = { id: access.hidden, name: canaryOf('none') }
   const unknownId = '01ARZ3NDEKTSV4RRFFQ69G5FAV'
@@ -81,6 +81,6 @@ t.test('a resource that a plain user may not see gets the response of a missing 
   }
 })
 
-/** Masks values that the caller itself sent, which may differ. */
+/** Masks values that the caller sent, since they may differ. */
 const withoutSentValues = (body: unknown, sent: readonly string[]): string =>
   sent.reduce((text, value) => text.replaceAll(value, '*'), JSON.stringify(body))

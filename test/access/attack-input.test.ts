@@ -1,4 +1,4 @@
-// Malicious request bodies: none grants rights, changes a prototype, or causes an internal error.
+// Malicious request bodies grant no rights, change no prototype, and cause no internal error.
 import t, { type Test } from 'tap'
 import type { TestServer } from '../../kit/test-server.ts'
 import { addUser, type ErrorBody, onboardedServer } from '../../plugins/auth/test/fixture.ts'
@@ -20,7 +20,7 @@ const tokenOf = async (api: TestServer, userId: string): Promise<string> =>
 
 const grant = { user_id: 'ada', client_id: '*', listen_port_start: 1, listen_port_end: 9, protocols: ['tcp'] }
 
-t.test('a field that the caller may not set is refused by name, and nothing is changed', async t => {
+t.test('a field that the caller must not set is refused by name, and nothing changes', async t => {
   const api = await open(t)
   await addUser(api, 'ada')
   const ada = { authorization: `Bearer ${await tokenOf(api, 'ada')}` }

@@ -1,4 +1,4 @@
-// Replay: cookies and tokens are refused after each event that ends them.
+// Replay: each event that ends a cookie or token makes it useless.
 import { createHash } from 'node:crypto'
 import t, { type Test } from 'tap'
 import type { Reply, TestServer } from '../../kit/test-server.ts'
@@ -28,7 +28,7 @@ const getMeByToken = (api: TestServer, token: string) => getMe(api, { authorizat
 
 const refused = { status: 401, body: { error: { code: 'unauthenticated' } } }
 
-t.test('a cookie that was set before the login is invalid after it', async t => {
+t.test('a cookie from before a login is invalid after it', async t => {
   const api = await open(t)
   const planted = { cookie: 'svc_session=chosen-by-the-attacker-chosen-by-the-attack' }
 
@@ -39,7 +39,7 @@ t.test('a cookie that was set before the login is invalid after it', async t => 
   t.match(await getMe(api, planted), refused)
 })
 
-t.test('each login has a new cookie of 256 bits', async t => {
+t.test('each login sets a new cookie of 256 bits', async t => {
   const api = await open(t)
   const cookies = []
   for (let i = 0; i < 3; i++) cookies.push(/svc_session=([\w-]{43});/.exec(cookieOf(await login(api)))?.[1])
@@ -135,7 +135,11 @@ t.test('only a complete bearer token is accepted', async t => {
   for (const text of malformed) t.match(await getMeByToken(api, text), refused, JSON.stringify(text))
   for (const scheme of ['Basic', 'Token', 'bearer\t', ''])
     t.match(await getMe(api, { authorization: `${scheme} ${token}`.trim() }), refused, scheme)
-  t.equal((await getMe(api, { authorization: `bearer ${token}` })).status, 200, 'the scheme in any case')
+  t.equal(
+    (await getMe(api, { authorization: `bearer ${token}` })).status,
+    200,
+    'the case of the scheme does not matter'
+  )
 })
 
 t.test('a token or a cookie in another place is not accepted', async t => {

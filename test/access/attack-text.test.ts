@@ -1,4 +1,4 @@
-// Injection: input never runs as SQL, becomes a header, or reaches a terminal as a control sequence.
+// Injection: input never runs as SQL, never becomes a header, never reaches a terminal as a control sequence.
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:net'
@@ -23,7 +23,7 @@ const plugins = [
 ]
 const open = (t: Test): Promise<TestServer> => onboardedServer(t, { plugins })
 
-/** PostgreSQL has no such text, and gets none: 400. */
+/** PostgreSQL cannot store such text, so the API refuses it with 400. */
 const withNul = isOnPostgres ? [] : ["'\0", '\0', "a\0'b"]
 
 const grant = { user_id: 'ada', client_id: '*', listen_port_start: 1, listen_port_end: 9, protocols: ['tcp'] }
@@ -154,7 +154,7 @@ t.test('control characters are refused in names and escaped in free text', async
     )
     print.data((await api.call<object[]>('GET', url)).body)
     for (const line of shown.join('\n').split('\n')) t.notMatch(line, controlChars, url)
-    t.match(shown.join('\n'), '\\u001b[2J', 'it is still legible')
+    t.match(shown.join('\n'), '\\u001b[2J', 'the text stays legible')
   }
   for (const { message } of api.log) t.notMatch(message, controlChars)
 })

@@ -1,4 +1,4 @@
-// Every kind of caller, and its state in the store, which is restored after each accepted write.
+// Every kind of caller, and its state in the store. The state is restored after each accepted write.
 import { Credential, User } from '../../kernel/identity/entities.ts'
 import { hashOf } from '../../kernel/identity/secret.ts'
 import { operatorToken } from '../../kit/test-server.ts'
@@ -11,7 +11,7 @@ export interface Caller {
   readonly name: string
   readonly role: 'plain' | 'super'
   readonly groups: readonly string[]
-  readonly userId: string | null // null: the headers name no user
+  readonly userId: string | null // null: the headers identify no user
   readonly headers: Readonly<Record<string, string>>
 }
 
@@ -62,7 +62,7 @@ const users = ['exa', 'rex', 'ada', 'eve', 'gus', 'boss', 'tess', 'dan', 'root',
 /** Returns the id of the only row of this kind that the user has. */
 const rowIdOf = (kind: string, userId: string): string => `${kind}-${userId}`.toUpperCase().padEnd(26, '0')
 
-/** Resets users to the state that the names of the callers describe. `hash` is of `password`. */
+/** Resets users to the state that the callers' names describe. `hash` is the hash of `password`. */
 export async function resetUsers({ store, clock }: Deps, hash: string, only = users): Promise<void> {
   const now = clock.now()
   await store.change(async em => {
@@ -81,7 +81,7 @@ export async function resetUsers({ store, clock }: Deps, hash: string, only = us
         expiresAt: id === 'exa' ? now : null,
         revokedAt: id === 'rex' ? now : null
       })
-      if (id === 'rex') continue // its session was ended
+      if (id === 'rex') continue // its session has ended
       await em.upsert(Session, {
         id: rowIdOf('S', id),
         userId: id,

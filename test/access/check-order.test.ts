@@ -1,4 +1,4 @@
-// The order of checks: body and query, then the resource, then who owns it.
+// The server checks body and query first, then the resource, then its owner.
 import t from 'tap'
 import { accessFixture } from './access-fixture.ts'
 import { rows } from './access-table.ts'
@@ -8,7 +8,7 @@ const long = 'é'.repeat(128)
 const ada = { authorization: 'Bearer svct_ada' }
 const rule = { listen_port: 1, targets: [{ host: '10.0.0.1', port: 1 }] }
 
-/** Valid by its schema, and refused by the plugin. */
+/** Valid by the schema, but refused by the plugin. */
 const invalid: readonly (readonly [route: string, body: object | undefined, status: number, code: string])[] =
   [
     [

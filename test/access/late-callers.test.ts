@@ -1,4 +1,4 @@
-// A caller is judged at the headers of a request, again when its body has arrived, and in the transaction of the change.
+// The server checks a caller at the headers of a request, again after the body, and in the transaction of the change.
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { json } from 'node:stream/consumers'
@@ -20,7 +20,7 @@ const bearer = { authorization: 'Bearer svct_root' }
 
 const storeOf = ({ server }: AccessFixture) => (server.depsOf('auth') as Deps).store
 
-/** Runs `before` once, when the next transaction is to begin; the result resolves when that one has ended. */
+/** Runs `before` once, just before the next transaction. The result resolves when that transaction has ended. */
 function atNextChange(access: AccessFixture, before: () => Promise<unknown> = async () => {}): Promise<void> {
   const store = storeOf(access)
   const { change } = store
@@ -35,7 +35,7 @@ function atNextChange(access: AccessFixture, before: () => Promise<unknown> = as
   })
 }
 
-/** Resolves when the request of `root` was accepted, which stores that its session or its credential was used. */
+/** Resolves when a request of `root` is accepted, which stores the use of its session or token. */
 function atAcceptance(access: AccessFixture): Promise<void> {
   const store = storeOf(access)
   const { change } = store
@@ -68,7 +68,7 @@ interface LateRequest {
   readonly body: object
 }
 
-/** Sends half of a request's body, calls `meanwhile` when the headers were accepted, and sends the rest. */
+/** Sends half of the body, calls `meanwhile` once the headers are accepted, and sends the rest. */
 async function sendLate(
   access: AccessFixture,
   { method, path, headers, body }: LateRequest,
@@ -91,7 +91,7 @@ async function sendLate(
   return { status: response.statusCode, body: await json(response) }
 }
 
-t.test('no mutation is accepted from a session that ended while the body was on its way', async t => {
+t.test('no mutation is accepted if its session ends while the body is in flight', async t => {
   const access = await accessFixture(t)
   for (const { route, method, path: pattern } of writes) {
     const path = superadmin && (await access.pathOf(pattern, superadmin, 'own', 'fresh'))
@@ -109,10 +109,10 @@ t.test('no mutation is accepted from a session that ended while the body was on 
   }
 })
 
-t.test('no transaction of a mutation changes anything for a session that ended just before it', async t => {
+t.test('a mutation changes nothing if its session ends just before the transaction', async t => {
   const access = await accessFixture(t)
   for (const { route, method, path: pattern } of writes) {
-    if (/^\/v1\/(apply-|connections|explain)/.test(pattern)) continue // not in the store
+    if (/^\/v1\/(apply-|connections|explain)/.test(pattern)) continue // these are not stored
     const path = superadmin && (await access.pathOf(pattern, superadmin, 'own', 'fresh'))
     if (path == null) throw new TypeError(`${route} has no path`)
     const { body, before } = requestOf(route, access)
@@ -158,7 +158,7 @@ const changes = [
   string
 ])[]
 
-t.test('a half-sent body of a superadmin makes no user', async t => {
+t.test('a truncated body from a superadmin creates no user', async t => {
   const access = await accessFixture(t)
   await access.call('POST', '/v1/users', { user_id: 'other', display_name: 'Other', role: 'superadmin' })
   for (const [title, headers, meanwhile, status, code] of changes) {
@@ -172,14 +172,17 @@ t.test('a half-sent body of a superadmin makes no user', async t => {
   }
 })
 
-t.test('a superadmin who is demoted just before the transaction places no rule without a grant', async t => {
-  const access = await accessFixture(t)
-  const body = { client: access.hidden, listen_port: 9000, targets: [{ host: '10.0.0.1', port: 80 }] }
+t.test(
+  'a superadmin who is demoted just before the transaction cannot create a rule without a grant',
+  async t => {
+    const access = await accessFixture(t)
+    const body = { client: access.hidden, listen_port: 9000, targets: [{ host: '10.0.0.1', port: 80 }] }
 
-  void atNextChange(access, () =>
-    storeOf(access).change(em => em.nativeUpdate(User, { id: 'root' }, { role: 'user' }))
-  )
-  const reply = await access.call('POST', '/v1/rules', body, bearer)
+    void atNextChange(access, () =>
+      storeOf(access).change(em => em.nativeUpdate(User, { id: 'root' }, { role: 'user' }))
+    )
+    const reply = await access.call('POST', '/v1/rules', body, bearer)
 
-  t.match(reply, { status: 403, body: { error: { code: 'role_required' } } })
-})
+    t.match(reply, { status: 403, body: { error: { code: 'role_required' } } })
+  }
+)

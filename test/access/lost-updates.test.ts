@@ -1,4 +1,4 @@
-// Nobody overwrites a change that he has not seen: ETag and If-Match on every record that can be changed.
+// ETag and If-Match prevent lost updates on every record that can change.
 import t from 'tap'
 import { Client } from '../../kernel/identity/entities.ts'
 import type { Deps } from '../../plugins/auth/test/fixture.ts'
@@ -16,7 +16,7 @@ const changes = rows.filter(
     ['PUT', 'PATCH', 'DELETE'].includes(method) && !/^\/v1\/(apply-leases|connections)/.test(path) // no records
 )
 
-t.test('every route that changes a record refuses a version that no longer holds', async t => {
+t.test('every route that changes a record refuses a stale version', async t => {
   const access = await accessFixture(t)
   for (const { route, method, path: pattern, expect } of changes) {
     const kind = pattern.includes(':') && !pattern.includes('/me/') ? 'foreign' : 'own'
@@ -36,7 +36,7 @@ t.test('every route that changes a record refuses a version that no longer holds
   }
 })
 
-t.test('a version changes with the record, and not with its state or usage', async t => {
+t.test('the version changes with the record, but not with its state or usage', async t => {
   const { call, connect, edge, enroll, hidden, push, next, server } = await accessFixture(t)
   const { store } = server.depsOf('auth') as Deps
   const shaped = await enroll('shaped')
@@ -88,31 +88,28 @@ t.test('a version changes with the record, and not with its state or usage', asy
   }
 })
 
-t.test(
-  'a token that was rotated, a grant that was changed and a code that was made again are other versions',
-  async t => {
-    const { call, edge } = await accessFixture(t)
-    const stale = (tag: unknown) => ({ 'if-match': String(tag) })
-    const refused = { status: 412, body: { error: { code: 'resource_changed' } } }
+t.test('rotating a token, changing a grant and renewing a code each change the version', async t => {
+  const { call, edge } = await accessFixture(t)
+  const stale = (tag: unknown) => ({ 'if-match': String(tag) })
+  const refused = { status: 412, body: { error: { code: 'resource_changed' } } }
 
-    const issued = await call<{ credential_id: string }>('POST', '/v1/users/ada/credentials', {})
-    const credential = `/v1/users/ada/credentials/${issued.body.credential_id}`
-    const rotated = await call('POST', `${credential}/rotate`, undefined, stale(issued.headers['etag']))
-    t.equal(rotated.status, 201)
-    t.match(await call('POST', `${credential}/rotate`, undefined, stale(issued.headers['etag'])), refused)
-    t.match(await call('DELETE', credential, undefined, stale(rotated.headers['etag'])), { status: 204 })
+  const issued = await call<{ credential_id: string }>('POST', '/v1/users/ada/credentials', {})
+  const credential = `/v1/users/ada/credentials/${issued.body.credential_id}`
+  const rotated = await call('POST', `${credential}/rotate`, undefined, stale(issued.headers['etag']))
+  t.equal(rotated.status, 201)
+  t.match(await call('POST', `${credential}/rotate`, undefined, stale(issued.headers['etag'])), refused)
+  t.match(await call('DELETE', credential, undefined, stale(rotated.headers['etag'])), { status: 204 })
 
-    const ports = { client_id: edge, listen_port_start: 7, listen_port_end: 9, protocols: ['tcp'] }
-    const given = await call<{ grant_id: string }>('POST', '/v1/grants', { user_id: 'ada', ...ports })
-    const grant = `/v1/grants/${given.body.grant_id}`
-    const noted = await call('PATCH', grant, { note: 'until May' }, stale(given.headers['etag']))
-    t.equal(noted.status, 200)
-    t.match(await call('DELETE', grant, undefined, stale(given.headers['etag'])), refused)
-    t.match(await call('DELETE', grant, undefined, stale(noted.headers['etag'])), { status: 200 })
+  const ports = { client_id: edge, listen_port_start: 7, listen_port_end: 9, protocols: ['tcp'] }
+  const given = await call<{ grant_id: string }>('POST', '/v1/grants', { user_id: 'ada', ...ports })
+  const grant = `/v1/grants/${given.body.grant_id}`
+  const noted = await call('PATCH', grant, { note: 'until May' }, stale(given.headers['etag']))
+  t.equal(noted.status, 200)
+  t.match(await call('DELETE', grant, undefined, stale(given.headers['etag'])), refused)
+  t.match(await call('DELETE', grant, undefined, stale(noted.headers['etag'])), { status: 200 })
 
-    const code = await call<{ enrollment_id: string }>('POST', '/v1/client-enrollments', { name: 'rome' })
-    const enrollment = `/v1/client-enrollments/${code.body.enrollment_id}`
-    t.match(await call('DELETE', enrollment, undefined, stale('"other"')), refused)
-    t.match(await call('DELETE', enrollment, undefined, stale(code.headers['etag'])), { status: 204 })
-  }
-)
+  const code = await call<{ enrollment_id: string }>('POST', '/v1/client-enrollments', { name: 'rome' })
+  const enrollment = `/v1/client-enrollments/${code.body.enrollment_id}`
+  t.match(await call('DELETE', enrollment, undefined, stale('"other"')), refused)
+  t.match(await call('DELETE', enrollment, undefined, stale(code.headers['etag'])), { status: 204 })
+})

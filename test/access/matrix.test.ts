@@ -23,7 +23,7 @@ const nameOf = ({ method, url }: { method: string; url: string }): string => nam
 const accessOf = new Map(routes.map(route => [nameOf(route), route.access]))
 const isServed = ({ route }: Pick<Row, 'route'>): boolean => accessOf.has(nameless(route))
 
-t.test('every route has a line in the table, and every line a route', async t => {
+t.test('every route has a line in the table, and every line has a route', async t => {
   const listed = new Set(rows.map(({ route }) => nameless(route)))
   const superfluous = rows.filter(row => !row.isPlanned && !isServed(row)).map(({ route }) => route)
 
@@ -33,12 +33,12 @@ t.test('every route has a line in the table, and every line a route', async t =>
   for (const row of rows.filter(isServed)) t.equal(accessOf.get(nameless(row.route)), row.access, row.route)
 })
 
-t.test('an exception of the table is for a caller or a group that exists, and a kind of ids', async t => {
+t.test('every exception in the table names an existing caller or group, and a kind of ids', async t => {
   for (const key of ['owner', 'plain', 'bearer', 'superadmin.own', 'plain.foreign']) t.ok(isKey(key), key)
   for (const key of ['any', 'any.own', 'ownr', 'owner.mine', 'owner.']) t.notOk(isKey(key), key)
 })
 
-/** A line for GET is also for HEAD, which is tested with one kind of ids. */
+/** A line for GET also covers HEAD, which is tested with one kind of ids. */
 const methodsOf = ({ method, path }: Pick<Row, 'method' | 'path'>, kind: Kind): string[] =>
   method === 'GET' && kind === (kindsOf(path)[1] ?? 'own') ? ['GET', 'HEAD'] : [method]
 
@@ -49,7 +49,7 @@ interface Cell {
   readonly kind: Kind
 }
 
-/** Sends the request of a cell and describes the first mismatch. Null: none, or no such request is possible. */
+/** Sends the request of a cell. Describes the first mismatch; null if there is none or no such request is possible. */
 async function mismatchIn(
   { row, method, caller, kind }: Cell,
   access: AccessFixture
@@ -70,7 +70,7 @@ async function mismatchIn(
   const { code = '' } = (reply.body as { error?: { code: string } } | undefined)?.error ?? {}
   const got = `${reply.status} ${code}`.trim()
   const wanted = method === 'HEAD' ? statusAndCode(expected).slice(0, 3) : statusAndCode(expected)
-  if (got !== wanted) return `${got}, not ${wanted}: ${JSON.stringify(reply.body)}`
+  if (got !== wanted) return `got ${got}, expected ${wanted}: ${JSON.stringify(reply.body)}`
   return (
     leakIn(reply.body, caller) ??
     decisionMismatch(access.decisions.slice(decisionsBefore), {
@@ -81,7 +81,7 @@ async function mismatchIn(
   )
 }
 
-/** No response to a plain caller, refusals included, may contain data of others. */
+/** No response to a plain caller, not even a refusal, may contain data of others. */
 function leakIn(body: unknown, { role, userId }: Caller): string | null {
   if (role === 'super') return null
   const text = JSON.stringify(body) ?? ''
@@ -89,7 +89,7 @@ function leakIn(body: unknown, { role, userId }: Caller): string | null {
   return leak && `${leak[0]} shows: ${text}`
 }
 
-/** Each denial and each mutation is recorded once, and each part of one; other reads are not, even if they fail. */
+/** The audit log has one entry for each denial and each mutation, and for each part of one, but none for other reads. */
 function decisionMismatch(
   decisions: AccessFixture['decisions'],
   { isRead, status, parts }: { isRead: boolean; status: number; parts: number }
@@ -97,7 +97,7 @@ function decisionMismatch(
   const isDenied = [401, 403, 429].includes(status)
   const wanted = isDenied ? 'deny' : isRead ? '' : ['allow', ...Array(parts).fill('allow')].join()
   const got = decisions.map(({ outcome }) => outcome).join()
-  return got === wanted ? null : `decisions: ${got || 'none'}, not ${wanted || 'none'}`
+  return got === wanted ? null : `decisions: ${got || 'none'}, expected ${wanted || 'none'}`
 }
 
 const isNotJson = (path: string): boolean => /[/](stream|metrics)$/.test(path)
@@ -122,24 +122,29 @@ async function send(
 }
 type Headers = Record<string, string>
 
-t.test('every route responds to every kind of caller as the table says', { timeout: 220_000 }, async t => {
-  const access = await accessFixture(t)
-  const wrong: string[] = []
-  let count = 0
-  for (const row of rows.filter(isServed))
-    for (const caller of callers)
-      for (const kind of kindsOf(row.path))
-        for (const method of methodsOf(row, kind)) {
-          const found = await mismatchIn({ row, method, caller, kind }, access)
-          if (found !== null) wrong.push(`${method} ${row.path} as ${caller.name} with ${kind} ids: ${found}`)
-          count += 1
-        }
+t.test(
+  'every route responds to every kind of caller as the table specifies',
+  { timeout: 220_000 },
+  async t => {
+    const access = await accessFixture(t)
+    const wrong: string[] = []
+    let count = 0
+    for (const row of rows.filter(isServed))
+      for (const caller of callers)
+        for (const kind of kindsOf(row.path))
+          for (const method of methodsOf(row, kind)) {
+            const found = await mismatchIn({ row, method, caller, kind }, access)
+            if (found !== null)
+              wrong.push(`${method} ${row.path} as ${caller.name} with ${kind} ids: ${found}`)
+            count += 1
+          }
 
-  t.same(wrong, [])
-  t.comment(`${count} cells`)
-})
+    t.same(wrong, [])
+    t.comment(`${count} cells`)
+  }
+)
 
-t.test('without a superadmin, only the operator token and public routes are accepted', async t => {
+t.test('without a superadmin only public routes and the operator token work', async t => {
   const server = await testServer(t, { plugins: Object.keys(builtin).filter(name => name !== 'process') })
   const wrong: string[] = []
   for (const { method, url, access } of routes) {

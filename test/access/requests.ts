@@ -1,4 +1,4 @@
-// Bodies, queries and preconditions of a valid request, for each route that needs any.
+// Bodies, queries and preconditions of valid requests, for the routes that need them.
 
 import type { AccessFixture } from './access-fixture.ts'
 import { password } from './callers.ts'
@@ -6,7 +6,7 @@ import { password } from './callers.ts'
 export interface Request {
   readonly body?: object
   readonly query?: string
-  /** Prepares what the request needs. `path`: of the request; `call` sends requests as the operator. */
+  /** Prepares the request at `path`. `call` sends requests as the operator. */
   readonly before?: (path: string, call: AccessFixture['call']) => Promise<unknown>
 }
 

@@ -9,7 +9,7 @@ import { Grant } from '../../plugins/grants/entities.ts'
 import type { RulesFixture } from '../../plugins/rules/test/fixture.ts'
 import type { Kind } from './access-table.ts'
 
-/** A marker in data that only this user and superadmins may see. */
+/** Returns a marker for data that only this user and superadmins may see. */
 export const canaryOf = (userId: string): string => `canary-${userId}`
 
 export const unknownId = (segment: string, kind: Kind): string => {
@@ -51,7 +51,7 @@ export const storeResources = ({ store, clock }: Deps, next: () => number) => ({
     await store.change(em => em.insert(Session, row))
     return id
   },
-  /** Time alone ends them by the clock of the store, which may be that of a database. */
+  /** Leases expire by the clock of the store, which may be a database. */
   endLeases: () => store.change(em => em.nativeDelete(Lease, {}))
 })
 

@@ -22,7 +22,7 @@ export interface SecretSearch {
   ): Promise<ApiResponse>
   /** Includes all files and processes as they are now. */
   scan(dirs: Readonly<Record<string, string>>): void
-  /** Returns every place in which the text was found. */
+  /** Returns every place that contains the text. */
   placesOf(text: string): readonly string[]
 }
 
@@ -98,7 +98,7 @@ function familyOf(pid: number): readonly number[] {
   return [pid, ...children.flatMap(familyOf)]
 }
 
-/** The fields follow the program's name, which is in brackets and may contain brackets. */
+/** The fields follow the program's name in brackets, which may itself contain brackets. */
 const parentOf = (pid: number): number => Number(procOf(pid, 'stat').split(')').at(-1)?.trim().split(' ')[1])
 
 /** Returns '' if the process has ended. */

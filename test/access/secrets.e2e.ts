@@ -1,4 +1,4 @@
-// Every kind of secret, created by real processes, is found only in the places where it may be.
+// Real processes create every kind of secret. Each is found only in its allowed places.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -7,7 +7,7 @@ import { start } from '../support/process.ts'
 import { token as operatorToken, startAgent, type TestCluster, testCluster } from '../support/test-cluster.ts'
 import { type ApiResponse, modesIn, openSecretSearch, type SecretSearch } from './secret-search.ts'
 
-/** The places where each secret may be. It must be found in all of them, which shows that the search works. */
+/** The allowed places of each secret. Each must be found in all of them, which proves that the search works. */
 const allowed = {
   'setup token': ['output of server'],
   'operator token': ['environment of server'],
@@ -35,7 +35,7 @@ interface Fixture {
   readonly cluster: TestCluster
   readonly search: SecretSearch
   readonly secrets: Map<Secret, string>
-  /** Remembers a secret, and returns it. */
+  /** Records a secret and returns it. */
   add(name: Secret, value: unknown): string
   request(method: string, path: string, body?: object, headers?: Record<string, string>): Promise<ApiResponse>
 }
@@ -76,7 +76,7 @@ async function signIn({ t, cluster, add, request }: Fixture): Promise<Record<str
   return { cookie: `svc_session=${session}`, origin: cluster.origin, 'x-svc-csrf': '1' }
 }
 
-/** Issues and rotates a credential. Returns the valid token. */
+/** Issues and rotates a token. Returns the valid one. */
 async function issueCredential(
   { t, add, request }: Fixture,
   session: Record<string, string>
@@ -149,7 +149,7 @@ async function enrollAgents(
   return { edge: stateDir, lyon }
 }
 
-t.test('no secret appears where it must not', { timeout: 240_000 }, async t => {
+t.test('no secret appears outside its allowed places', { timeout: 240_000 }, async t => {
   const fixture = await secretsFixture(t)
   const { cluster, search, secrets, add } = fixture
   const session = await signIn(fixture)
@@ -179,7 +179,7 @@ t.test('no secret appears where it must not', { timeout: 240_000 }, async t => {
   t.equal(
     cluster.server.output().split(setup).length,
     3,
-    'the setup token is logged by itself and in the link, once each'
+    'the setup token is logged once alone and once in the link'
   )
   for (const dir of [...Object.values(dirs), fresh])
     t.same([...new Set(modesIn(dir))].sort(), ['dir 700', 'file 600'], dir)

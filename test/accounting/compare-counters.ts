@@ -1,10 +1,10 @@
-// Compares the counted bytes with what both ends of every connection saw.
+// Compares the counted bytes with the bytes that both ends of every connection saw.
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Test } from 'tap'
 import { type Arrival, arrivedBytes, type Flow } from './tcp-route.ts'
 import { pause, type Rule, type World } from './world.ts'
 
-/** All rules of the test, deleted ones included, and its start. */
+/** All rules of the test, including deleted ones, and its start. */
 export interface Scope {
   readonly rules: readonly Rule[]
   readonly fromSecs: number
@@ -18,7 +18,7 @@ interface Counted {
 }
 
 const timeoutMs = 10_000
-const tickMs = 1000 // an agent counts the bytes of a second at its end
+const tickMs = 1000 // an agent counts the bytes of each second when it ends
 const minuteMs = 60_000
 const directions = ['in', 'out'] as const
 
@@ -55,13 +55,13 @@ export function checkNoSurplus(t: Test, counts: readonly Counted[]): void {
     for (const direction of directions) {
       const sent = rules.reduce((total, { route }) => total + route[direction].sent, 0)
       if (counted[direction] > sent)
-        t.fail(`${what} ${direction}: ${counted[direction]} are counted, ${sent} were sent`)
+        t.fail(`${what} ${direction}: counted ${counted[direction]} bytes, sent ${sent}`)
     }
 }
 
 type Filter = (arrival: Arrival) => boolean
 
-/** Returns a function that adds up the bytes that arrived outside reported gaps, and so must be counted. */
+/** Returns a function that sums the bytes that arrived outside reported gaps. These bytes must be counted. */
 function leastBytesOf(world: World) {
   const gaps = world.gaps()
   return (flow: Flow, { edge }: Rule, matches: Filter = () => true): number => {
@@ -72,7 +72,7 @@ function leastBytesOf(world: World) {
   }
 }
 
-/** Describes counters that are below what arrived outside gaps, or above what was sent. */
+/** Describes counters below the bytes that arrived outside gaps, or above the sent bytes. */
 function mismatches(world: World, counts: readonly Counted[]): string[] {
   const leastOf = leastBytesOf(world)
   return counts.flatMap(({ what, rules, ...counted }) =>
@@ -82,12 +82,12 @@ function mismatches(world: World, counts: readonly Counted[]): string[] {
       const found = counted[direction]
       return found >= least && found <= most
         ? []
-        : [`${what} ${direction}: ${found} are counted, not ${least} to ${most}`]
+        : [`${what} ${direction}: counted ${found} bytes, expected ${least} to ${most}`]
     })
   )
 }
 
-/** Waits until everything is counted, at most ten seconds. */
+/** Waits at most ten seconds until all bytes are counted. */
 export async function compareTotals(t: Test, world: World, scope: Scope, when: string): Promise<void> {
   for (const until = Date.now() + timeoutMs; ; await pause(250)) {
     const wrong = mismatches(world, await readCounters(world, scope))
@@ -96,7 +96,7 @@ export async function compareTotals(t: Test, world: World, scope: Scope, when: s
   }
 }
 
-/** Checks that bytes counted up to the end of each minute arrived before it, give or take one second. */
+/** Checks that the bytes counted by the end of each minute arrived before it, within one second. */
 export async function compareMinutes(t: Test, world: World, { rules: all, fromSecs }: Scope, pair: Pair) {
   const { user, clientId } = pair
   const rules = all.filter(({ owner, edge }) => owner === user && edge.clientId === clientId)
@@ -114,7 +114,10 @@ export async function compareMinutes(t: Test, world: World, { rules: all, fromSe
       flow => flow.sent - arrivedBytes(flow, ({ atMs }) => atMs >= endMs + maxDelayMs())
     )
     const isWithin = counted >= least && counted <= most
-    t.ok(isWithin, `up to ${new Date(endMs).toISOString()} ${counted} are counted: ${least} to ${most}`)
+    t.ok(
+      isWithin,
+      `up to ${new Date(endMs).toISOString()} ${counted} are counted, expected ${least} to ${most}`
+    )
   }
 }
 
@@ -148,5 +151,5 @@ export async function comparePeriod(
   const earlier = sum(rules, (flow, rule) => leastOf(flow, rule, wasEarlier))
   const most = total_bytes_in + total_bytes_out - Math.max(before, earlier)
   const isWithin = bytes_used >= least && bytes_used <= most
-  t.ok(isWithin, `${user} has used ${bytes_used} of the new month: ${least} to ${most}`)
+  t.ok(isWithin, `${user} has used ${bytes_used} of the new month, expected ${least} to ${most}`)
 }

@@ -1,12 +1,12 @@
-// A copy of a SQLite database in WAL mode, as a disk may hold it after a power cut.
+// Truncates the WAL of a SQLite database, as a power cut may do.
 import { readFileSync, rmSync, statSync, truncateSync } from 'node:fs'
 
 const logHeadBytes = 32
 const frameHeadBytes = 24
-// Offsets in the index: page size, valid frames of the log, frames already copied into the synced database.
+// Offsets in the WAL index: page size, valid frames of the WAL, frames already copied into the synced database.
 const offsets = { pageBytes: 14, frames: 16, copied: 96 }
 
-/** Cuts off the end of the log: `keep` returns how many of the unsynced frames remain. */
+/** Cuts unsynced frames off the end of the WAL. `keep` returns how many of them remain. */
 export function cutLog(file: string, keep: (frames: number) => number): void {
   const index = readFileSync(`${file}-shm`)
   const frames = index.readUInt32LE(offsets.frames)

@@ -1,4 +1,4 @@
-// Bytes that a killed agent may not have counted lie in the gap that its next start reports.
+// A killed agent may lose counted bytes. They lie in the gap that its next start reports.
 import t from 'tap'
 import { fakeClock } from '../../kit/fake-clock.ts'
 import { acknowledgeAll, batches, ruleCounters, startJournal, webRule } from '../agent/journal-fixture.ts'
@@ -7,10 +7,10 @@ const noon = Date.UTC(2026, 0, 15, 12)
 const other = { ...webRule, id: '01RULEAPI' }
 
 for (const [what, act] of [
-  ['the server time is set', ({ journal }) => journal.setServerTime(noon + 90_900, 900)],
-  ['another rule is closed', ({ journal }) => journal.recordFinal(ruleCounters(2, [5, 0]))]
+  ['the server time changes', ({ journal }) => journal.setServerTime(noon + 90_900, 900)],
+  ['another rule closes', ({ journal }) => journal.recordFinal(ruleCounters(2, [5, 0]))]
 ] as const satisfies readonly [string, (opened: ReturnType<typeof startJournal>) => void][])
-  t.test(`a gap begins when all rules were last counted, although ${what} later`, async t => {
+  t.test(`a gap begins when all rules were last counted, even if ${what} later`, async t => {
     const clock = fakeClock(noon)
     const dir = t.testdir()
     const opened = startJournal(t, dir, clock)
@@ -29,7 +29,7 @@ for (const [what, act] of [
     t.match(batches(next.journal).at(-1)?.gap, { fromMs: noon + 90_000, toMs: noon + 95_900 })
   })
 
-t.test('a gap is reported once, although the agent is killed again before it could report it', async t => {
+t.test('a gap is reported once, even if the agent is killed again before the report', async t => {
   const clock = fakeClock(noon)
   const dir = t.testdir()
   const first = startJournal(t, dir, clock)

@@ -1,4 +1,4 @@
-// Whatever happens to server, agents and the stream between them, exactly the delivered bytes are counted.
+// Counts exactly the delivered bytes, whatever happens to server, agents and the stream between them.
 //   SLUICE_ROUNDS=200 SLUICE_SEED=7 SLUICE_STEPS='cut,power cut' node test/accounting/property.slow.ts
 import t from 'tap'
 import { seededRandom } from '../bench/soak/seeded-random.ts'
@@ -16,7 +16,7 @@ import { openWorld, pause } from './world.ts'
 const rounds = Number(process.env['SLUICE_ROUNDS'] ?? 1)
 const seed = Number(process.env['SLUICE_SEED'] ?? Date.now() % 1_000_000)
 const names = process.env['SLUICE_STEPS']?.split(',') ?? Object.keys(steps)
-const isBrief = rounds === 1 // three random steps, else all
+const isBrief = rounds === 1 // three random steps instead of all
 const untilNewPeriodMs = 20_000
 
 t.test(
@@ -28,7 +28,7 @@ t.test(
     const startedAt = performance.now()
     const fromSecs = Math.floor(Date.now() / 60_000) * 60
     const boundary = new Date(Math.ceil((Date.now() + untilNewPeriodMs) / 1000) * 1000)
-    // January has every day of a month.
+    // January has 31 days.
     const anchor = new Date(boundary).setUTCFullYear(boundary.getUTCFullYear() - 1, 0) / 1000
     const pairs = world.users.flatMap(user => world.edges.map(({ clientId }) => ({ user, clientId })))
     for (const pair of pairs) await world.setQuota(pair, { monthly_bytes: 2 ** 50, billing_anchor: anchor })

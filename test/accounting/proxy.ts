@@ -1,5 +1,5 @@
-// A proxy between agents and their server, with the server's certificate. It cuts and delays connections, splits reports,
-// and repeats reports that were committed before. Data is forwarded in chunks of random size.
+// A proxy between agents and their server, with the server's certificate. It cuts and delays connections, splits
+// reports, and repeats committed ones. It forwards data in chunks of random size.
 import { once } from 'node:events'
 import { connect, createServer, type TLSSocket } from 'node:tls'
 import { StatsReport } from '../../agent/wire/journal-report.ts'
@@ -17,16 +17,16 @@ import {
 } from './report-mangler.ts'
 
 export interface ControlProxy {
-  /** Cuts all connections, in the middle of a message. */
+  /** Cuts all connections in the middle of a message. */
   cut(): void
   /** Cuts a connection at the next response to a report: the report is committed, but not acknowledged. */
   cutBeforeResponse(): void
-  /** Cuts a connection at its next report, which is forwarded when the agent has reconnected. */
+  /** Cuts a connection at its next report, and forwards the report after the agent has reconnected. */
   delayReport(): void
   /** Pauses all connections until `resume`. */
   pause(): void
   resume(): void
-  /** Repeats no earlier reports: the server was restored and does not have them. */
+  /** Stops repeating earlier reports, since a restored server does not have them. */
   forgetReports(): void
 }
 
@@ -52,7 +52,7 @@ interface Connection {
   readonly server: TLSSocket
   readonly pending: Map<number, Uint8Array> // reports without a response, by id
   token: string
-  delayed: Uint8Array | null // a report to forward when the agent has reconnected
+  delayed: Uint8Array | null // a report to forward after the agent has reconnected
 }
 
 export async function openProxy(t: TestFolder, options: Options): Promise<ControlProxy> {
@@ -113,7 +113,7 @@ function connectToServer(state: State, agent: TLSSocket, port: number): void {
   server.on('data', parser(forwardToAgent)).on('error', () => {})
   agent.on('close', () => {
     state.cutsBeforeResponse = false
-    if (!connection.delayed) server.destroy() // else the server closes it when the agent has reconnected
+    if (!connection.delayed) server.destroy() // otherwise the server closes it after the agent has reconnected
   })
   server.on('close', () => {
     state.connections.delete(connection)

@@ -1,4 +1,4 @@
-// Reads counters during traffic: the stream over HTTP, and the commands.
+// Reads counters during traffic, by the HTTP stream and by commands.
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { createInterface } from 'node:readline'
@@ -10,7 +10,7 @@ import { token } from '../support/test-cluster.ts'
 import { openWorld } from './world.ts'
 
 t.test(
-  'the stream of a rule shows active connections, and zero when they end',
+  'the stream of a rule shows active connections, and zero after they end',
   { timeout: 240_000 },
   async t => {
     const world = await openWorld(t, 1)
@@ -46,7 +46,7 @@ t.test(
   }
 )
 
-t.test('the commands watch a rule until they are stopped, and draw and export the traffic', async t => {
+t.test('the commands watch a rule until SIGINT, draw its traffic and export it', async t => {
   const world = await openWorld(t, 2)
   const [rule] = world.rules
   if (!rule) throw new Error('there is no rule')

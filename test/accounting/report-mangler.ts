@@ -1,4 +1,4 @@
-// Splits and repeats reports on their way to the server, in random order.
+// Splits reports on their way to the server, and repeats committed ones, in random order.
 import type { Static } from 'typebox'
 import { messages, StatsReport } from '../../agent/wire/journal-report.ts'
 import { openCodec } from '../../kernel/wire/codec.ts'
@@ -8,17 +8,23 @@ import type { SeededRandom } from '../bench/soak/seeded-random.ts'
 import { randomElement, shuffle } from './random-choice.ts'
 
 export type Message = Static<(typeof Envelope)['body']>
-export type ReportMangler = ReturnType<typeof openReportMangler>
 
-const firstId = 2 ** 30 // of requests that the proxy makes; those of agents are below
-const maxCommitted = 50 // for each agent
+export interface ReportMangler {
+  /** Splits the report and adds committed ones, in random order. The message itself stays last. */
+  splitAndRepeat(message: Message, token: string): Message[]
+  addCommitted(token: string, report: Uint8Array): void
+  forgetCommitted(): void
+}
+
+const firstId = 2 ** 30 // ids of the proxy's requests; agents use lower ids
+const maxCommitted = 50 // per agent
 
 export const codec = openCodec([...wireMessages, ...controlMessages, ...messages])
 
-/** Whether this is the response to a request that the proxy made. */
+/** Returns whether this is the response to a request of the proxy. */
 export const isOwnResponse = (re: number): boolean => re > firstId
 
-export function openReportMangler(dice: SeededRandom) {
+export function openReportMangler(dice: SeededRandom): ReportMangler {
   const committed = new Map<string, Uint8Array[]>() // by the agent's token
   let lastId = firstId
 
@@ -30,7 +36,7 @@ export function openReportMangler(dice: SeededRandom) {
     request: ''
   })
 
-  /** Splits a report: rows in random order, in several reports, of which the last has the seq. */
+  /** Splits a report into several, with its rows in random order. Only the last one has the seq. */
   function split(message: Message): Message[] {
     const report = codec.decode(StatsReport, message.body)
     const rows = shuffle(report.rows, dice)
@@ -40,7 +46,7 @@ export function openReportMangler(dice: SeededRandom) {
     return [...before, { ...message, body: codec.encode(StatsReport, { ...report, rows }) }]
   }
 
-  /** Adds some committed reports. The last message stays the last one. */
+  /** Adds some committed reports. The last message stays last. */
   function withRepeats(parts: readonly Message[], token: string): Message[] {
     const known = committed.get(token) ?? []
     const repeats = Array.from({ length: known.length > 0 ? dice.below(3) : 0 }, () =>
@@ -50,10 +56,10 @@ export function openReportMangler(dice: SeededRandom) {
   }
 
   return {
-    splitAndRepeat: (message: Message, token: string): Message[] => withRepeats(split(message), token),
-    addCommitted(token: string, report: Uint8Array): void {
+    splitAndRepeat: (message, token) => withRepeats(split(message), token),
+    addCommitted(token, report) {
       committed.set(token, [...(committed.get(token) ?? []), report].slice(-maxCommitted))
     },
-    forgetCommitted: (): void => committed.clear()
+    forgetCommitted: () => committed.clear()
   }
 }

@@ -1,4 +1,4 @@
-// Kinds of rules: plain, without splice, by TLS name, UDP.
+// Kinds of rules: plain, without splice, with a TLS name, UDP.
 import { clientHello } from '../engine/client-hellos.ts'
 import { freePort } from '../support/ports.ts'
 import type { TestFolder } from '../support/test-cluster.ts'
@@ -13,7 +13,7 @@ export interface RuleKind {
   readonly body: (target: object) => object
 }
 
-/** The kinds for a user; the TLS name includes the user id. */
+/** Returns the kinds for a user. The TLS name includes the user id. */
 export async function kindsOf(owner: string): Promise<readonly RuleKind[]> {
   const closedTarget = { host: '127.0.0.1', port: await freePort() }
   const name = `${owner}.example.org`

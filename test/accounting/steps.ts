@@ -5,7 +5,7 @@ import { pause, type Rule, type World } from './world.ts'
 
 export type Step = (world: World, dice: SeededRandom) => Promise<unknown>
 
-/** Makes some transfers at the same time; all bytes arrive. */
+/** Makes some concurrent transfers. All bytes arrive. */
 export async function transfer({ rules }: World, dice: SeededRandom): Promise<void> {
   const some = Array.from({ length: 1 + dice.below(6) }, () => randomElement(rules, dice))
   await Promise.all(

@@ -1,9 +1,9 @@
-// Both ends of every transfer, in this process: records what was sent, and what arrived and when.
+// Both ends of every transfer, in this process. Records sent bytes, and arrived bytes with their time.
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import type { TestFolder } from '../support/test-cluster.ts'
 
-/** Bytes that arrived at `atMs`, on a connection or datagram begun at `sinceMs`. */
+/** Bytes that arrived at `atMs`. Their connection or datagram started at `sinceMs`. */
 export interface Arrival {
   readonly sinceMs: number
   readonly atMs: number
@@ -21,10 +21,10 @@ interface Flows {
   readonly out: Flow
 }
 
-/** Transfers through one listen port to a target of its own. */
+/** Transfers through one listen port to a separate target. */
 export interface Route extends Flows {
   readonly targetPort: number
-  /** Resolves when both ends have all bytes. A connection is then closed or reset. */
+  /** Resolves when both ends have all bytes, after which a connection is closed or reset. */
   transfer(port: number, bytes: { readonly in: number; readonly out: number }, ending: Ending): Promise<void>
   /** Sends in both directions until the agent ends or `stop` is called. */
   startTraffic(port: number): Promise<Traffic>
@@ -52,9 +52,9 @@ export const arrivedBytes = (
 
 const block = Buffer.alloc(16 * 1024, 7)
 const intervalMs = 5
-const maxBytesUnderWay = 256 * 1024 // they may be lost when the agent is killed
+const maxBytesInFlight = 256 * 1024 // may be lost when the agent is killed
 
-/** Callers send `hello` first, a TLS ClientHello or nothing; then a number that identifies the connection. */
+/** Callers first send `hello` (a TLS ClientHello or nothing), then the number of the connection. */
 export async function openTcpRoute(t: TestFolder, hello: Buffer = Buffer.alloc(0)): Promise<Route> {
   const flows = { in: newFlow(), out: newFlow() }
   const target = await openTarget(t, flows.in, hello.length)
@@ -133,8 +133,8 @@ async function transfer(
 
 function startTraffic({ caller, target }: Connection, flows: Flows): Traffic {
   const timer = setInterval(() => {
-    if (caller.bytesWritten - target.bytesRead < maxBytesUnderWay) send(caller, flows.in, block)
-    if (target.bytesWritten - caller.bytesRead < maxBytesUnderWay) send(target, flows.out, block)
+    if (caller.bytesWritten - target.bytesRead < maxBytesInFlight) send(caller, flows.in, block)
+    if (target.bytesWritten - caller.bytesRead < maxBytesInFlight) send(target, flows.out, block)
   }, intervalMs)
   const ended = Promise.all([closed(caller), closed(target)]).then(() => clearInterval(timer))
   const stop = (): void => {

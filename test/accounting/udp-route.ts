@@ -1,4 +1,4 @@
-// Both ends of a UDP rule. A request contains the size of its response; each caller has one request under way.
+// Both ends of a UDP rule. A request contains the size of its response. Each caller has one request in flight.
 // A transfer moves at most 64 KiB in each direction.
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
@@ -6,8 +6,8 @@ import type { TestFolder } from '../support/test-cluster.ts'
 import { type Flow, newFlow, type Route, recordArrival } from './tcp-route.ts'
 
 const maxBytes = 1400
-const headBytes = 8 // number and size of the response, 4 bytes each
-const retryMs = 500 // a request without a response: the agent may have been killed
+const headBytes = 8 // request number and response size, 4 bytes each
+const retryMs = 500 // before a request is repeated: the agent may have been killed
 
 interface Recording {
   readonly in: Flow
@@ -25,7 +25,7 @@ export async function openUdpRoute(t: TestFolder): Promise<Route> {
   const targetPort = await openTarget(t, recording)
   let lastNumber = 0
 
-  /** Sends a request, again under a new number, until it is answered or `isOver`. */
+  /** Repeats a request, each time under a new number, until it is answered or `isOver`. */
   async function exchange(caller: Socket, bytes: Bytes, isOver = () => false): Promise<void> {
     for (let isAnswered = false; !isAnswered && !isOver(); ) {
       const number = ++lastNumber

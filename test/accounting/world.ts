@@ -1,4 +1,4 @@
-// Real processes: a server, two agents that reach it through a proxy, and rules of two users.
+// Real processes: a server, two agents that connect through a proxy, and rules of two users.
 import { chmodSync, cpSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { QuotaRow } from '../../plugins/quota/schema.ts'
@@ -30,18 +30,70 @@ export interface Rule {
   readonly route: Route
 }
 
-/** A period reported by an agent in which it may not have counted all bytes. */
+/** A period in which an agent may not have counted all bytes, as the agent reports it. */
 export interface Gap {
   readonly clientId: string
   readonly fromMs: number
   readonly toMs: number
 }
 
-export type World = Awaited<ReturnType<typeof openWorld>>
+interface ServerControl {
+  startServer(): Promise<void>
+  killServer(): Promise<void>
+  /** Returns the file of the backup. */
+  backup(): Promise<string>
+  /** Replaces the killed server. */
+  restore(file: string): Promise<void>
+  /** Returns the number of restores. */
+  restored(): number
+}
+
+interface AgentControl {
+  killAgent(edge: RunningAgent): Promise<void>
+  /** Sends SIGTERM. The agent drains and reports before it ends. */
+  stopAgent(edge: RunningAgent): Promise<void>
+  /** Resolves when the agent has connected and opened its rules. */
+  startAgent(edge: RunningAgent): Promise<void>
+  rename(edge: RunningAgent, name: string): Promise<void>
+  enrollAgain(edge: RunningAgent): Promise<void>
+}
+
+interface StateFiles {
+  /** Copies the state of a stopped agent. */
+  copyState(edge: RunningAgent): string
+  /** Copies the state as a power cut would leave it. `keep` returns how many unsynced log frames remain. */
+  copyAsAfterPowerCut(edge: RunningAgent, keep: (frames: number) => number): Promise<string>
+  /** Swaps the agent's state and the copy. */
+  swapState(edge: RunningAgent, copy: string): void
+}
+
+interface Counters {
+  stats(rule: Rule): Promise<RuleStats>
+  /** `path` ends with `?` or `&`. */
+  traffic(path: string, fromSecs: number): Promise<Traffic>
+  setQuota(pair: Pair, body: object): Promise<QuotaRow>
+  quota(pair: Pair): Promise<QuotaRow>
+}
+
+export interface World extends ServerControl, AgentControl, StateFiles, Counters {
+  readonly origin: string
+  readonly cli: TestCluster['cli']
+  readonly proxy: ControlProxy
+  readonly edges: readonly RunningAgent[]
+  readonly rules: readonly Rule[]
+  readonly users: readonly string[]
+  /** Resolves when all clients are connected. */
+  connected(): Promise<void>
+  /** Deletes the rule and creates it again, with new ends and new counters. */
+  createAgain(rule: Rule): Promise<void>
+  gaps(): Gap[]
+  /** Returns log events of reports that failed to commit. */
+  failedReports(): string[]
+}
 
 const users = ['ann', 'bob']
 
-export async function openWorld(t: TestFolder, seed: number) {
+export async function openWorld(t: TestFolder, seed: number): Promise<World> {
   const controlPort = await freePort()
   const port = await freePort()
   const env = {
@@ -67,27 +119,24 @@ export async function openWorld(t: TestFolder, seed: number) {
     ...agentControl(cluster, rules),
     ...state,
     ...counters(cluster),
-    /** Resolves when all clients are connected. */
-    async connected(): Promise<void> {
+    async connected() {
       for (;;) {
         const rows = await call<{ connected: boolean }[]>('GET', '/v1/clients')
         if (rows.every(row => row.connected)) return
         await pause(50)
       }
     },
-    /** Deletes the rule and creates it again, with new ends and new counters. */
-    async createAgain(rule: Rule): Promise<void> {
+    async createAgain(rule) {
       await call('DELETE', `/v1/rules/${rule.id}`)
       rules.splice(rules.indexOf(rule), 1, await createRule(t, cluster, rule))
     },
-    gaps: (): Gap[] =>
+    gaps: () =>
       eventsOf(servers, 'accounting.gap').map(({ client_id, from, to }) => ({
         clientId: String(client_id),
         fromMs: Date.parse(String(from)),
         toMs: Date.parse(String(to))
       })),
-    failedReports: (): string[] =>
-      eventsOf(servers, 'accounting.not_committed').map(event => JSON.stringify(event))
+    failedReports: () => eventsOf(servers, 'accounting.not_committed').map(event => JSON.stringify(event))
   }
 }
 
@@ -97,7 +146,7 @@ const eventsOf = (servers: readonly Process[], name: string): Event[] =>
 /** Creates a rule of each kind for each user on each client. */
 async function createRules(t: TestFolder, cluster: TestCluster, edges: readonly RunningAgent[]) {
   const rules: Rule[] = []
-  const sniPorts = await Promise.all(edges.map(() => freePort())) // rules of both users share it
+  const sniPorts = await Promise.all(edges.map(() => freePort())) // shared by the rules of both users
   for (const owner of users) {
     await cluster.call('POST', '/v1/users', { user_id: owner, display_name: owner })
     for (const kind of await kindsOf(owner))
@@ -125,10 +174,10 @@ interface ServerContext {
   readonly cluster: TestCluster
   readonly env: Readonly<Record<string, string>>
   readonly proxy: ControlProxy
-  readonly servers: Process[] // every one that was started
+  readonly servers: Process[] // all started servers
 }
 
-function serverControl(t: TestFolder, { cluster, env, proxy, servers }: ServerContext) {
+function serverControl(t: TestFolder, { cluster, env, proxy, servers }: ServerContext): ServerControl {
   let dataDir = join(cluster.dir, 'server')
   let restored = 0
 
@@ -145,17 +194,16 @@ function serverControl(t: TestFolder, { cluster, env, proxy, servers }: ServerCo
 
   return {
     startServer,
-    async killServer(): Promise<void> {
+    async killServer() {
       cluster.server.signal('SIGKILL')
       await cluster.server.exit
     },
-    async backup(): Promise<string> {
+    async backup() {
       const file = join(cluster.dir, `backup-${restored}`)
       await runCommand(['backup', file, '--data-dir', dataDir])
       return file
     },
-    /** Replaces the server that was killed. */
-    async restore(file: string): Promise<void> {
+    async restore(file) {
       proxy.forgetReports()
       dataDir = join(cluster.dir, `server-${++restored}`)
       await runCommand(['restore', file, '--data-dir', dataDir])
@@ -165,53 +213,47 @@ function serverControl(t: TestFolder, { cluster, env, proxy, servers }: ServerCo
   }
 }
 
-const agentControl = ({ call }: TestCluster, rules: readonly Rule[]) => ({
-  async killAgent({ agent }: RunningAgent): Promise<void> {
+const agentControl = ({ call }: TestCluster, rules: readonly Rule[]): AgentControl => ({
+  async killAgent({ agent }) {
     agent.signal('SIGKILL')
     await agent.exit
   },
-  /** Stops the agent by SIGTERM: it drains and reports first. */
-  async stopAgent({ agent }: RunningAgent): Promise<void> {
+  async stopAgent({ agent }) {
     agent.signal('SIGTERM')
     const code = await agent.exit
     if (code !== 0) throw new Error(`the agent ended with ${code}:\n${agent.output().slice(-2000)}`)
   },
-  /** Resolves when the agent has connected and opened its rules. */
-  async startAgent(edge: RunningAgent): Promise<void> {
+  async startAgent(edge) {
     edge.restart()
     await edge.agent.until('control.connected')
     const count = rules.filter(rule => rule.edge === edge).length
     while (edge.agent.count('rule.opened') < count) await pause(20)
   },
-  async rename({ clientId }: RunningAgent, name: string): Promise<void> {
+  async rename({ clientId }, name) {
     await call('PATCH', `/v1/clients/${clientId}/name`, { client_name: name })
   },
-  async enrollAgain({ clientId, stateDir }: RunningAgent): Promise<void> {
+  async enrollAgain({ clientId, stateDir }) {
     const { uri } = await call<{ uri: string }>('POST', `/v1/clients/${clientId}/enrollment`, {})
     await runCommand(['agent', 'enroll', '-', '--state-dir', stateDir], `${uri}\n`)
   }
 })
 
-/** Copies and replaces the state directory of an agent. */
-const state = {
-  /** Copies the state of a stopped agent. */
-  copyState({ stateDir }: RunningAgent): string {
+const state: StateFiles = {
+  copyState({ stateDir }) {
     const copy = `${stateDir}-copy`
     rmSync(copy, { recursive: true, force: true })
     cpSync(stateDir, copy, { recursive: true })
-    chmodSync(copy, 0o700) // cpSync does not keep the mode of a directory
+    chmodSync(copy, 0o700) // cpSync does not copy the mode of a directory
     return copy
   },
-  /** Copies the state as a power cut would leave it; `keep` returns how many unsynced log frames remain. */
-  async copyAsAfterPowerCut(edge: RunningAgent, keep: (frames: number) => number): Promise<string> {
+  async copyAsAfterPowerCut(edge, keep) {
     edge.agent.signal('SIGSTOP')
     const copy = state.copyState(edge)
     edge.agent.signal('SIGCONT')
     cutLog(join(copy, 'state.db'), keep)
     return copy
   },
-  /** Exchanges the agent's state and the copy. */
-  swapState({ stateDir }: RunningAgent, copy: string): void {
+  swapState({ stateDir }, copy) {
     const aside = `${stateDir}-aside`
     renameSync(stateDir, aside)
     renameSync(copy, stateDir)
@@ -219,13 +261,12 @@ const state = {
   }
 }
 
-const counters = ({ call }: TestCluster) => ({
-  stats: (rule: Rule) => call<RuleStats>('GET', `/v1/rules/${rule.id}/stats`),
-  /** `path` ends with `?` or `&`. */
-  traffic: (path: string, fromSecs: number) =>
+const counters = ({ call }: TestCluster): Counters => ({
+  stats: rule => call<RuleStats>('GET', `/v1/rules/${rule.id}/stats`),
+  traffic: (path, fromSecs) =>
     call<Traffic>('GET', `${path}from=${fromSecs}&to=${Math.floor(Date.now() / 1000) + 120}`),
-  setQuota: (pair: Pair, body: object) => call<QuotaRow>('PUT', quotaOf(pair), body),
-  quota: (pair: Pair) => call<QuotaRow>('GET', `${quotaOf(pair)}/status`)
+  setQuota: (pair, body) => call<QuotaRow>('PUT', quotaOf(pair), body),
+  quota: pair => call<QuotaRow>('GET', `${quotaOf(pair)}/status`)
 })
 
 const quotaOf = ({ user, clientId }: Pair): string => `/v1/users/${user}/quotas/${clientId}`

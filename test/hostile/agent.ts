@@ -1,5 +1,5 @@
-// A hostile agent with a valid token. It sends messages generated from the wire schemas and then broken, floods of
-// reports, statuses, health and responses, and endless inventories, and it reconnects again and again.
+// A hostile agent with a valid token. It sends mutated messages generated from the wire schemas, floods of reports,
+// statuses, health and responses, and endless inventories. It reconnects repeatedly.
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -29,21 +29,21 @@ const messages = [
 const codec = openCodec([...wireMessages, ...messages])
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 const burst = 500 // messages of one flood
-const storm = 30 // connections, one after another
+const storm = 30 // sequential connections
 
 interface KnownIds {
   readonly random: SeededRandom
-  readonly ids: readonly string[] // own and others' rules, users, clients
+  readonly ids: readonly string[] // of rules, users and clients, both own and others'
 }
 
 const pick = <T>(random: SeededRandom, values: readonly T[]): T => values[random.below(values.length)] as T
 
-/** Returns a value that mostly fits the schema: often at its bounds, sometimes beyond them or of another type. */
-function generateValue(schema: TSchema, prey: KnownIds): unknown {
-  const { random, ids } = prey
+/** Returns a value that mostly matches the schema, often at its bounds, sometimes beyond them or of another type. */
+function generateValue(schema: TSchema, known: KnownIds): unknown {
+  const { random, ids } = known
   if (random.oneIn(40)) return pick(random, [-1, 2 ** 53, '', 'x'.repeat(3_000), true, [], {}, null])
   if (Type.IsLiteral(schema)) return schema.const
-  if (Type.IsUnion(schema)) return generateValue(pick(random, schema.anyOf), prey)
+  if (Type.IsUnion(schema)) return generateValue(pick(random, schema.anyOf), known)
   if (Type.IsBoolean(schema)) return random.oneIn(2)
   if (Type.IsInteger(schema) || Type.IsNumber(schema)) {
     const { minimum = 0, maximum = 2 ** 53 } = schema as { minimum?: number; maximum?: number }
@@ -58,7 +58,7 @@ function generateValue(schema: TSchema, prey: KnownIds): unknown {
       .toString(16)
       .padStart(32, '0')
     if (pattern !== undefined) return random.oneIn(10) ? 'not hex' : hex
-    const known = [
+    const keywords = [
       'rule',
       'minute',
       'hour',
@@ -73,7 +73,7 @@ function generateValue(schema: TSchema, prey: KnownIds): unknown {
     return pick(random, [
       ...ids,
       ...ids,
-      ...known,
+      ...keywords,
       minute,
       '9999999999',
       '\0',
@@ -83,12 +83,12 @@ function generateValue(schema: TSchema, prey: KnownIds): unknown {
   if (Type.IsArray(schema)) {
     const { maxItems = 8 } = schema as { maxItems?: number }
     const length = random.oneIn(20) ? maxItems + random.below(2) : random.below(Math.min(maxItems, 20) + 1)
-    return Array.from({ length }, () => generateValue(schema.items, prey))
+    return Array.from({ length }, () => generateValue(schema.items, known))
   }
   if (Type.IsRecord(schema)) return { [pick(random, ids)]: 'x' }
   if (!Type.IsObject(schema)) return Buffer.alloc(random.below(300), 7)
   const entries = Object.entries(schema.properties).filter(() => !random.oneIn(30))
-  return Object.fromEntries(entries.map(([key, value]) => [key, generateValue(value, prey)]))
+  return Object.fromEntries(entries.map(([key, value]) => [key, generateValue(value, known)]))
 }
 
 const roots = new Map<string, protobuf.Root>()
@@ -100,11 +100,11 @@ const typeOf = ({ name, proto }: Message): protobuf.Type => {
   return protobuf.parse(text, root, { keepCase: true }).root.lookupType(name)
 }
 
-/** Encodes such a value; sometimes truncates, changes or repeats the bytes. */
-function generateBytes(message: Message, prey: KnownIds): Uint8Array {
-  const { random } = prey
+/** Encodes a generated value. Sometimes truncates, changes or repeats the bytes. */
+function generateBytes(message: Message, known: KnownIds): Uint8Array {
+  const { random } = known
   const type = typeOf(message)
-  const bytes = Buffer.from(encodeValue(type, generateValue(message.body, prey)))
+  const bytes = Buffer.from(encodeValue(type, generateValue(message.body, known)))
   if (random.oneIn(8)) return bytes.subarray(0, random.below(bytes.length + 1))
   if (random.oneIn(8) && bytes.length > 0) bytes[random.below(bytes.length)] = random.below(256)
   return random.oneIn(8) ? Buffer.concat([bytes, bytes, Buffer.from([0xfa, 0x7f, 0])]) : bytes
@@ -114,11 +114,11 @@ function encodeValue(type: protobuf.Type, value: unknown): Uint8Array {
   try {
     return type.encode(type.fromObject(Object(value))).finish()
   } catch {
-    return Buffer.from(JSON.stringify(value)) // of a type that protobuf cannot express
+    return Buffer.from(JSON.stringify(value)) // protobuf cannot express the value
   }
 }
 
-/** Encodes a given value as the body of a message. */
+/** Sends bytes unchanged as the body of a message. */
 const unchecked: Codec = {
   ...codec,
   encode(message, body) {
@@ -130,12 +130,12 @@ const unchecked: Codec = {
 const hostile: readonly Message[] = messages.filter(({ name }) => name !== Hello.name)
 
 /** Answers every request of the server with random data, or not at all. */
-const handlersOf = (prey: KnownIds): BoundHandler[] =>
+const handlersOf = (known: KnownIds): BoundHandler[] =>
   messages.map(({ name }) => ({
     name,
     async run() {
-      const answer = name === Inventory.name ? (Inventory.response as Message) : pick(prey.random, messages)
-      return prey.random.oneIn(5) ? null : { name: answer.name, body: generateBytes(answer, prey) }
+      const answer = name === Inventory.name ? (Inventory.response as Message) : pick(known.random, messages)
+      return known.random.oneIn(5) ? null : { name: answer.name, body: generateBytes(answer, known) }
     }
   }))
 
@@ -164,7 +164,7 @@ async function redeem(target: Target): Promise<string> {
   return token
 }
 
-/** Makes a rule on the attacker's client and accepts it like an honest agent. */
+/** Creates a rule on the attacker's client and accepts it like an honest agent. */
 async function ownRule(target: Target, token: string): Promise<string> {
   const releases: (() => unknown)[] = []
   const accept = scriptedResponse(RulePush, ({ rule_id, revision }) => ({ rule_id, revision }))
@@ -187,15 +187,15 @@ async function ownRule(target: Target, token: string): Promise<string> {
   return rule_id
 }
 
-/** Sends mutated messages, then one flood. Returns how many were sent. */
-async function harass(stream: Stream, prey: KnownIds): Promise<number> {
+/** Sends mutated messages, then one flood. Returns the number of messages. */
+async function harass(stream: Stream, known: KnownIds): Promise<number> {
   let sent = 0
-  const flooded = pick(prey.random, hostile)
-  const body = generateBytes(flooded, prey)
+  const flooded = pick(known.random, hostile)
+  const body = generateBytes(flooded, known)
   for (; sent < 2 * burst && !stream.ended.aborted; sent++) {
     await stream.drained()
-    const message = sent < burst ? pick(prey.random, hostile) : flooded
-    stream.channel.send(message, sent < burst ? generateBytes(message, prey) : body)
+    const message = sent < burst ? pick(known.random, hostile) : flooded
+    stream.channel.send(message, sent < burst ? generateBytes(message, known) : body)
     if (sent % 50 === 0) await wait(1)
   }
   return sent
@@ -213,16 +213,16 @@ export const attack: Attack = async target => {
     victim.userId,
     tenant.userId
   ]
-  const prey: KnownIds = { random, ids }
+  const known: KnownIds = { random, ids }
   const did = { sent: 0, streams: 0, refusedStreams: 0 }
   while (!until.aborted) {
     const isStorm = random.oneIn(4)
     for (let i = 0; i < (isStorm ? storm : 1) && !until.aborted; i++)
       try {
-        const stream = await open(target, token, handlersOf(prey))
+        const stream = await open(target, token, handlersOf(known))
         did.streams += 1
         if (!isStorm) {
-          did.sent += await harass(stream, prey)
+          did.sent += await harass(stream, known)
           const rest = AbortSignal.any([until, stream.ended, AbortSignal.timeout(random.below(5_000))])
           if (!rest.aborted) await once(rest, 'abort')
         }

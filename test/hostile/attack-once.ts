@@ -1,4 +1,4 @@
-// Runs one attack against a fresh server, and checks the server during and after it.
+// Runs one attack against a fresh server, and checks the server during and after the attack.
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -32,7 +32,7 @@ interface Options {
 }
 
 const quietSecs = 5
-/** A tenant can make the server hash passwords and open rules, which slows the API; it must still answer. */
+/** A tenant can slow the API by password hashes and rule changes. The API must still answer. */
 const p99LimitMs: Readonly<Record<AttackName, number>> = { agent: 100, network: 100, tenant: 400 }
 const stopLimitMs = 10_000
 /** Server events that no peer may cause. */
@@ -46,7 +46,7 @@ const faults = [
   'plugin.failed'
 ]
 
-/** Runs an attack in a fresh world. Prints figures and failures; returns the failures. */
+/** Runs an attack in a fresh world. Prints measurements and failures, and returns the failures. */
 export async function attackOnce(options: Options): Promise<readonly string[]> {
   const dir = mkdtempSync(join(import.meta.dirname, '.hostile-'))
   const releases: (() => unknown)[] = []
@@ -152,18 +152,22 @@ async function brokenRoutes({ cluster, target }: World): Promise<string[]> {
   return broken
 }
 
-/** Judges the latency by the limit, or by a higher one if this machine is slow even without an attack. */
+/** Compares the latency with the limit, or with a higher one if this machine is slow even without an attack. */
 function slowness(name: AttackName, quiet: Measured, attacked: Measured): string[] {
   const limitMs = Math.max(p99LimitMs[name], 3 * quiet.p99Ms)
-  return attacked.p99Ms <= limitMs ? [] : [`API p99 ${attacked.p99Ms} ms, quiet ${quiet.p99Ms} ms`]
+  return attacked.p99Ms <= limitMs
+    ? []
+    : [`API p99 is ${attacked.p99Ms} ms, ${quiet.p99Ms} ms without an attack`]
 }
 
-/** Memory may grow while caches fill, but not in the second half of the attack. */
+/** Memory may grow while caches fill, but not during the second half of the attack. */
 function growth(mib: readonly number[]): string[] {
   const half = Math.floor(mib.length / 2)
   const first = Math.max(...mib.slice(0, half))
   const second = Math.max(...mib.slice(half))
-  return second <= first * 1.2 + 32 ? [] : [`memory grows: ${first} MiB at half time, ${second} MiB later`]
+  return second <= first * 1.2 + 32
+    ? []
+    : [`memory grows: at most ${first} MiB in the first half, ${second} MiB in the second`]
 }
 
 /** Stops server and agents by SIGTERM. Returns how long the server took. */

@@ -1,4 +1,4 @@
-// Runs one attack in a separate process, so that its work delays no measurement: node attacker.ts NAME < target.json
+// Runs one attack in a separate process, so that it does not delay measurements: node attacker.ts NAME < target.json
 import { setPriority } from 'node:os'
 import { text } from 'node:stream/consumers'
 import type { Attack, Target } from './target.ts'

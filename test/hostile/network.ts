@@ -1,4 +1,4 @@
-// A hostile network: connections to API, metrics and control port that are silent, broken off, malformed or never read.
+// A hostile network. Connections to API, metrics and control port are silent, cut off, malformed or never read.
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -25,7 +25,7 @@ const everywhere: readonly Port[] = ['api', 'metrics', 'control']
 const http: readonly Port[] = ['api', 'metrics']
 const visitors = 12 // sequential connections
 const unread = 500 // open at a time
-const silent = 700 // open at a time, all from one address: together more than the API takes
+const silent = 700 // open at a time, all from one address: more than the API accepts
 const holdMs = 20_000
 
 const get = (path: string, ...headers: string[]): string =>
@@ -34,7 +34,7 @@ const post = (...headers: string[]): string =>
   `${['POST /v1/auth/login HTTP/1.1', 'host: a', 'content-type: application/json', ...headers].join('\r\n')}\r\n\r\n`
 const smuggled = get('/v1/auth/status')
 
-/** The server must refuse each of these, and never answer the second request in it. */
+/** The server must refuse each of these, and never answer the hidden second request. */
 const smuggling: readonly string[] = [
   `${post('content-length: 5', 'transfer-encoding: chunked')}0\r\n\r\n${smuggled}`,
   `${post('content-length: 0', `content-length: ${smuggled.length}`)}${smuggled}`,
@@ -70,7 +70,7 @@ const shapes: readonly Shape[] = [
     ports: http,
     async run({ socket, random, until }) {
       socket.write(get(random.oneIn(2) ? '/v1/openapi.json' : '/metrics'))
-      await Promise.race([once(socket, 'readable').catch(() => {}), pause(random, until)]) // cut: as good as read
+      await Promise.race([once(socket, 'readable').catch(() => {}), pause(random, until)]) // a cut is fine, too
       socket.resetAndDestroy()
     }
   },
@@ -107,7 +107,7 @@ export const attack: Attack = async target => {
     }
   }
 
-  /** Holds up to `most` connections open that send `text` and never read. */
+  /** Keeps up to `most` connections open, which send `text` and never read. */
   async function hold(what: string, most: number, text: string, address: string): Promise<void> {
     const held = new Set<Socket>()
     while (!until.aborted) {
@@ -144,12 +144,12 @@ async function reach(target: Target, port: Port, localAddress: string): Promise<
     () => true,
     () => false
   )
-  socket.on('error', () => {}) // what a server does with such connections
+  socket.on('error', () => {}) // a server resets such connections
   return connected ? socket : null
 }
 
 const pause = (random: SeededRandom, until: AbortSignal): Promise<void> =>
-  wait(random.below(1_000), undefined, { signal: until }).catch(() => {}) // the attack ends
+  wait(random.below(1_000), undefined, { signal: until }).catch(() => {}) // aborted at the end of the attack
 
 /** Sends the start of `bytes` in two pieces, then disconnects. */
 async function sendPart(socket: Socket, bytes: string | Buffer, random: SeededRandom): Promise<void> {
@@ -176,7 +176,7 @@ function tlsRecord(random: SeededRandom): Buffer {
 /** Opens TLS to the control port and sends a frame that is too long, empty or malformed. */
 async function sendFrame(socket: Socket, random: SeededRandom): Promise<void> {
   const tls = connectTls({ socket, ALPNProtocols: [alpn], rejectUnauthorized: false })
-  tls.on('error', () => {}) // as above
+  tls.on('error', () => {}) // resets are expected
   await Promise.race([once(tls, 'secureConnect').catch(() => {}), wait(2_000)])
   const head = Buffer.alloc(4)
   head.writeUInt32BE(random.oneIn(2) ? random.below(2 ** 32) : random.below(4_096))
@@ -185,13 +185,13 @@ async function sendFrame(socket: Socket, random: SeededRandom): Promise<void> {
   tls.destroy()
 }
 
-/** Rejects if the server answers a request that is hidden in another one. */
+/** Rejects if the server answers the hidden request. */
 async function smuggle(socket: Socket, request: string): Promise<void> {
   let answer = ''
   socket.setEncoding('latin1').on('data', chunk => {
     answer += chunk
   })
   socket.write(request)
-  await Promise.race([once(socket, 'close').catch(() => {}), wait(2_000)]) // reset: refused
+  await Promise.race([once(socket, 'close').catch(() => {}), wait(2_000)]) // a reset is a refusal
   if (/HTTP\/1\.1 2/.test(answer)) throw new Error(`a smuggled request was answered: ${request}\n${answer}`)
 }

@@ -1,4 +1,4 @@
-// Measures a server from outside while others use it: latency of the API, resident memory.
+// Measures a server from outside while others use it: API latency and resident memory.
 import { readFileSync } from 'node:fs'
 import { quantile } from '../bench/seeded-server.ts'
 import type { TestCluster } from '../support/test-cluster.ts'
@@ -13,7 +13,7 @@ export interface Measured {
 const paths = ['/v1/auth/status', '/v1/clients', '/v1/rules', '/v1/stats/summary']
 const everyMs = 50
 
-/** Calls the API as a superadmin until `stop`, one request after another. Rejects when a call is not answered with 200. */
+/** Calls the API as a superadmin until `stop`, one request at a time. Rejects if a response is not 200. */
 export async function probe({ call }: TestCluster, stop: AbortSignal): Promise<Measured> {
   const tookMs: number[] = []
   while (!stop.aborted)
@@ -32,7 +32,7 @@ export function residentMib(pid: number): number {
   return Math.round(Number(kib) / 1024)
 }
 
-/** Samples the resident memory once a second until `stop`. MiB. */
+/** Samples the resident memory in MiB once a second until `stop`. */
 export async function watchMemory(pid: number, stop: AbortSignal): Promise<number[]> {
   const mib: number[] = []
   while (!stop.aborted) {

@@ -1,4 +1,4 @@
-// Requests from the OpenAPI document of a server, with values at and beyond their bounds.
+// Generates requests from the OpenAPI document of a server, with values at and beyond their bounds.
 import type { SeededRandom } from '../bench/soak/seeded-random.ts'
 import type { Target } from './target.ts'
 
@@ -21,7 +21,7 @@ interface Schema {
 }
 
 interface Described {
-  readonly parameters?: readonly { readonly in?: string; readonly name?: string }[] // a reference has neither
+  readonly parameters?: readonly { readonly in?: string; readonly name?: string }[] // a reference lacks both
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> }
 }
 

@@ -1,5 +1,5 @@
-// Attacks a real server, one attack after another, and exits with 1 if a check failed. The same seed gives the same
-// attack. Each attack has a fresh server, with honest agents and traffic beside it.
+// Runs each attack against a fresh server with honest agents and traffic. Exits with 1 if a check fails. The same seed
+// gives the same attack.
 //   npm run hostile -- [--minutes 1] [--seed 1] [--only agent,tenant,network]
 import { parseArgs } from 'node:util'
 import { attackOnce } from './attack-once.ts'

@@ -1,14 +1,14 @@
 // Describes the server under attack to the attacker.
 
-/** The attacker's resources, and ids of others that it must neither read nor change. Sent to the attack as JSON. */
+/** The attacker's resources, and ids of others that it must not read or change. The attack gets it as JSON. */
 export interface Target {
   readonly seed: number
-  readonly secs: number // how long the attack lasts
+  readonly secs: number // duration of the attack
   readonly origin: string
   readonly controlPort: number
   readonly metricsPort: number
   readonly fingerprint: string
-  /** For preparations only, for example a rule on the attacker's own client. */
+  /** Only for preparations, such as a rule on the attacker's own client. */
   readonly operatorToken: string
   /** An enrollment code for the attacker's client, named mallory. */
   readonly enrollmentUri: string
@@ -22,7 +22,7 @@ export interface Target {
   }
 }
 
-/** Attacks for `target.secs`. Resolves with counts of its actions by name; rejects when it got forbidden data. */
+/** Attacks for `target.secs`. Resolves with counts of its actions by name. Rejects if it gets forbidden data. */
 export type Attack = (target: Target) => Promise<Readonly<Record<string, number>>>
 
 export const attacks = ['agent', 'tenant', 'network'] as const

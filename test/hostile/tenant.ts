@@ -1,4 +1,4 @@
-// A tenant with a token and a password uses everything that the API offers, and tries everything that it forbids.
+// A tenant with a token and a password uses every route of the API, and tries every forbidden action.
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -89,7 +89,7 @@ function refuseLeak(
     throw new Error(`${method} ${path} shows a rule of another user`)
 }
 
-/** Guesses passwords: each checked guess costs the server a hash. */
+/** Guesses passwords. Each checked guess costs the server a hash. */
 async function guess(
   { origin, seed, tenant, victim }: Target,
   worker: number,
@@ -107,7 +107,7 @@ async function guess(
   }
 }
 
-/** Creates and deletes rules as fast as the server lets it. */
+/** Creates and deletes rules as fast as the server allows. */
 async function churn(target: Target, until: AbortSignal, count: (what: string) => void): Promise<void> {
   const [client] = target.victim.clientIds
   for (let port = 20_000; !until.aborted; port = port === streamPort - 1 ? 20_000 : port + 1) {
@@ -127,7 +127,7 @@ const createRule = (target: Target, body: object, headers = {}): Promise<Respons
     body: JSON.stringify({ targets: [{ host: '127.0.0.1', port: 9 }], ...body })
   })
 
-/** Sends the same create several times at once: at most one rule may result. */
+/** Sends concurrent creates with the same idempotency key. At most one rule may result. */
 async function duplicate(target: Target, until: AbortSignal, count: (what: string) => void): Promise<void> {
   const [, client] = target.victim.clientIds
   for (let round = 0; !until.aborted; round++) {
@@ -140,7 +140,7 @@ async function duplicate(target: Target, until: AbortSignal, count: (what: strin
       if (reply.status === 201 && rule_id !== undefined) made.add(rule_id)
       if (reply.status === 500) throw new Error('a duplicate answers 500')
     }
-    if (made.size > 1) throw new Error(`one idempotency key made ${made.size} rules`)
+    if (made.size > 1) throw new Error(`one idempotency key created ${made.size} rules`)
     count(`twins ${made.size}`)
     for (const id of made)
       await fetch(`${target.origin}/v1/rules/${id}`, { method: 'DELETE', headers: asTenant(target) })
@@ -172,7 +172,7 @@ async function holdStreams(
   cut.abort()
 }
 
-/** Makes a superadmin: without one, tenants can do nothing. Returns the request id of its entry in the audit log. */
+/** Creates a superadmin, which tenants need to do anything. Returns the request id of its audit entry. */
 async function leaveMarker({ origin, operatorToken }: Target): Promise<string> {
   const headers = { ...json, authorization: `Bearer ${operatorToken}` }
   const body = JSON.stringify({ user_id: 'root', display_name: 'root', role: 'superadmin' })
@@ -193,10 +193,10 @@ async function requireMarker({ origin, operatorToken }: Target, requestId: strin
     if (page.entries.some(({ request_id }) => request_id === requestId)) return
     cursor = page.next_cursor
   }
-  throw new Error('the audit log has lost the entry of a superadmin')
+  throw new Error("the superadmin's entry is missing from the audit log")
 }
 
-/** Enrolls an edge host while the others guess passwords. Returns the duration. */
+/** Enrolls an edge host during the other attacks. Returns the duration in ms. */
 async function redeem({ enrollmentUri }: Target): Promise<number> {
   const dir = mkdtempSync(join(import.meta.dirname, '.edge-'))
   const start = performance.now()
@@ -222,11 +222,11 @@ async function waitForEvent({ stderr }: ChildProcess, event: string): Promise<vo
     output += String(chunk)
     if (output.includes(event)) return
   }
-  throw new Error(`the edge was not enrolled: ${output.slice(-2000)}`)
+  throw new Error(`the edge host was not enrolled: ${output.slice(-2000)}`)
 }
 
 const late = (): Promise<never> =>
   new Promise((_, reject) => {
-    const error = new Error(`the edge was not enrolled in ${enrolledWithinMs} ms`)
+    const error = new Error(`the edge host was not enrolled in ${enrolledWithinMs} ms`)
     setTimeout(() => reject(error), enrolledWithinMs).unref()
   })

@@ -1,4 +1,4 @@
-// A real server, two honest agents, and an honest user whose traffic is counted on both sides.
+// A real server, two honest agents, and traffic of an honest user that is counted at both ends.
 
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
@@ -21,16 +21,16 @@ import type { Target } from './target.ts'
 interface HonestRule {
   readonly id: string
   readonly port: number
-  bytes: number // sent through it and received back
+  bytes: number // sent and received back
 }
 
 export interface World {
   readonly cluster: TestCluster
   readonly edges: readonly RunningAgent[]
   readonly target: Target
-  /** Exchanges bytes through all rules until `stop`; resolves with the number of exchanges. Rejects if one fails. */
+  /** Exchanges bytes through all rules until `stop`. Resolves with the number of exchanges; rejects if one fails. */
   traffic(stop: AbortSignal): Promise<number>
-  /** Returns how the counters differ from the bytes that both ends saw, once all are reported. */
+  /** Waits for all reports. Returns the differences between the counters and the bytes that both ends saw. */
   counterMismatches(): Promise<string[]>
 }
 
@@ -135,7 +135,7 @@ async function exchange(port: number, bytes: number): Promise<void> {
   socket.on('timeout', () => socket.destroy(new Error(`no answer through port ${port}`)))
   socket.end(Buffer.alloc(bytes, 7))
   const received = await receivedBytes(socket)
-  if (received !== bytes) throw new Error(`port ${port}: ${bytes} bytes were sent, ${received} came back`)
+  if (received !== bytes) throw new Error(`port ${port}: sent ${bytes} bytes, ${received} came back`)
 }
 
 async function receivedBytes(socket: Socket): Promise<number> {
@@ -155,7 +155,7 @@ async function wrongBooks(
   const read = async (): Promise<string[]> => {
     const wrong: string[] = []
     const compare = (what: string, found: number, expected: number): void => {
-      if (found !== expected) wrong.push(`${what}: ${found} are counted, ${expected} passed`)
+      if (found !== expected) wrong.push(`${what}: counted ${found}, expected ${expected}`)
     }
     for (const { id, bytes } of rules) {
       const { bytes_in, bytes_out } = await call<RuleStats>('GET', `/v1/rules/${id}/stats`)

@@ -18,11 +18,11 @@ export interface Target {
 export interface Caller {
   /** Payload bytes received so far. */
   readonly received: () => number
-  /** UDP: datagrams sent and not answered. TCP: 1 if the connection closed before a byte came back, else 0. */
+  /** UDP: number of unanswered datagrams. TCP: 1 if the connection closed before a byte came back, else 0. */
   readonly refused: () => number
-  /** Sends `bytes` bytes, over UDP one datagram after the other; resolves when all have come back. */
+  /** Sends `bytes` bytes, over UDP one datagram at a time. Resolves when all have come back. */
   echo(bytes: number): Promise<void>
-  /** Sends `bytes` bytes at once, over UDP in datagrams of `datagramBytes`; does not wait for the echo. */
+  /** Sends `bytes` bytes at once, over UDP in datagrams of `datagramBytes`, without waiting for the echo. */
   send(bytes: number): void
   /** TCP: resolves when the connection has closed. UDP: never resolves. */
   readonly ended: Promise<void>
@@ -74,7 +74,7 @@ async function openUdpTarget(t: TeardownScope, port: number): Promise<Target> {
   return { port, received: () => received, close }
 }
 
-/** Opens a caller. TCP: `hello` is sent before the first payload, and is echoed like it. */
+/** Opens a caller. Over TCP it sends `hello` before the first payload, and the target echoes both. */
 export const dial = (t: TeardownScope, protocol: Protocol, port: number, hello: Buffer): Caller =>
   protocol === 'tcp' ? dialTcp(t, port, hello) : dialUdp(t, port)
 
@@ -113,7 +113,8 @@ function dialTcp(t: TeardownScope, port: number, hello: Buffer): Caller {
 function dialUdp(t: TeardownScope, port: number): Caller {
   const socket = createSocket('udp4')
   const echo = openByteCounter()
-  let [sent, answered] = [0, 0] // datagrams
+  let sent = 0 // datagrams
+  let answered = 0
   socket.on('message', message => {
     answered++
     echo.add(message.length)
@@ -142,7 +143,7 @@ function dialUdp(t: TeardownScope, port: number): Caller {
   }
 }
 
-/** Counts received bytes; `reached` resolves at a given count, and rejects if the counter is closed before. */
+/** Counts received bytes. `reached` resolves at a given count, and rejects if the counter is closed first. */
 function openByteCounter() {
   const waiting = new Map<() => void, () => boolean>()
   let count = 0

@@ -47,10 +47,10 @@ export async function openCell(t: Test, world: World, spec: CellSpec): Promise<C
       for (const caller of [...limited.callers, ...neighbour.callers]) caller.close()
     },
     async check(t) {
-      if (!outcome) throw new Error('the cell did not run to the end')
+      if (!outcome) throw new Error('the cell did not complete')
       const refused = limited.refused()
       const { least, most } = outcome.refused
-      t.ok(refused >= least && refused <= most, `${refused} were refused, expected ${least} to ${most}`)
+      t.ok(refused >= least && refused <= most, `${refused} refusals, expected ${least} to ${most}`)
       await checkStats(t, world, limited, refused > 0 ? { [limit.reason]: refused } : {})
       await checkStats(t, world, neighbour, {})
       checkMetrics(t, world, { limit, limited, refused, waitedMs: outcome.waitedMs })
@@ -90,7 +90,11 @@ async function checkStats(t: Test, { call }: World, rule: TestRule, rejected: ob
     targets.map(({ received }, i) => [listenPort + i, received()]),
     'by port'
   )
-  t.match(stats.per_target.at(-1), { bytes_in: bytesIn, bytes_out: bytesOut }, 'all by the live target')
+  t.match(
+    stats.per_target.at(-1),
+    { bytes_in: bytesIn, bytes_out: bytesOut },
+    'only the live target carries bytes'
+  )
   const served = callers.filter(({ received }) => received() > 0).length
   if (kind.protocol === 'tcp') t.equal(stats.connections_total, served, 'connections')
   t.equal(stats.target_failovers > 0, kind.firstTargetFails, 'failovers')
@@ -108,7 +112,7 @@ function checkMetrics(t: Test, world: World, { limit, limited, refused, waitedMs
   const labels = { client: world.clientId, owner, rule, reason: limit.reason }
   t.equal(world.metric('svc_rule_rejected_total', labels), refused, 'refusals in /metrics')
   const waited = waitedMs(world, limit.scope === 'rule' ? { rule } : { owner, rule: '' })
-  t.ok(waited >= least, `waited for ${waited} ms, at least ${least}`)
+  t.ok(waited >= least, `waited ${waited} ms, expected at least ${least}`)
 }
 
 const waitedMs = ({ metric }: World, labels: Readonly<Record<string, string>>): number =>

@@ -1,4 +1,4 @@
-// Failover of every kind of rule from a first target that fails in different ways, with real processes.
+// Every kind of rule fails over from a first target that fails in different ways. Real processes.
 import t, { type Test } from 'tap'
 import { openUnresponsiveTarget } from '../engine/engine-fixture.ts'
 import { freePort } from '../support/ports.ts'
@@ -89,7 +89,7 @@ async function testFailedTarget(
   t.match(stats.per_target.at(-1), { bytes_in: rule.received(), bytes_out: rule.echoed() })
   const isUnresolvable = first.host !== host
   t.equal(stats.dns_failures > 0, isUnresolvable, 'failed name lookups are counted')
-  // A refused UDP flow ends; once the first target has failed, flows go straight to the second: that is no failover.
+  // A refused UDP flow ends. Later flows go straight to the second target, which does not count as a failover.
   t.equal(stats.target_failovers > 0, isUnresolvable || kind.protocol === 'tcp', 'failovers are counted')
   t.same(stats.rejected, {})
 }
@@ -139,7 +139,7 @@ const createFailoverRule = async (
     listenPort: await freePort(kind.portCount)
   })
 
-/** Opens one connection, or sends one datagram; ignores a failure. */
+/** Opens one connection or sends one datagram. Ignores a failure. */
 async function attempt({ kind, dial }: TestRule): Promise<void> {
   const caller = dial()
   if (kind.protocol === 'tcp')
@@ -159,7 +159,7 @@ async function attemptUntil(rule: TestRule, until: Promise<unknown>): Promise<vo
   await until
 }
 
-/** Sends and waits for the echo. UDP: sends again until one comes back; a datagram to a failed target is lost. */
+/** Sends and waits for the echo. UDP: sends again until one comes back, since a failed target loses datagrams. */
 async function exchangeOnce({ kind, dial }: TestRule): Promise<void> {
   const caller = dial()
   if (kind.protocol === 'tcp') return caller.echo(100)

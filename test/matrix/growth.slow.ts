@@ -20,7 +20,7 @@ for (const engine of engines)
         const after = await readResourceUsage(world)
         t.ok(
           after.descriptors <= before.descriptors + 1,
-          `${name}: descriptors, except that of the metrics request`
+          `${name}: descriptors, without the one of the metrics request`
         )
         t.equal(after.timers, before.timers, `${name}: timers`)
         t.equal(after.meters, before.meters, `${name}: meters`)

@@ -1,4 +1,4 @@
-// The limits of a rule or its owner: traffic that stays under each, traffic that exceeds it, and the expected outcome.
+// The limits of a rule or its owner, each with traffic below it, traffic above it, and the expected outcome.
 import type { Test } from 'tap'
 import { datagramBytes, type Protocol } from './callers.ts'
 import type { TestRule } from './test-rule.ts'
@@ -27,7 +27,7 @@ export interface Outcome {
 const none = { least: 0, most: 0 }
 const unlimited = Number.POSITIVE_INFINITY
 
-/** Opens one connection, or sends the first datagram of a flow; ignores a refusal. */
+/** Opens one connection or sends the first datagram of a flow. Ignores a refusal. */
 async function attempt({ kind, dial }: TestRule): Promise<void> {
   const caller = dial()
   if (kind.protocol === 'udp') return caller.send(100)
@@ -93,7 +93,7 @@ const arrivals: Limit = {
   stayUnder: async ({ dial }) => void (await times(3, () => dial().echo(500))),
   async exceed(rule) {
     await times(12, () => attempt(rule))
-    return { refused: { least: 5, most: 12 }, waitedMs: 0 } // the bucket never holds more than 3
+    return { refused: { least: 5, most: 12 }, waitedMs: 0 } // the bucket has at most 3 tokens
   }
 }
 
@@ -117,7 +117,7 @@ const quota: Limit = {
     while (delivered(rule) < monthlyBytes) await retryDelay()
     await times(2, () => attempt(rule))
     if (rule.kind.protocol === 'udp') return { refused: { least: 3, most: unlimited }, waitedMs: 0 }
-    await caller.ended // held, then reset
+    await caller.ended // reset after the hold time
     return { refused: { least: 2, most: 2 }, waitedMs: 0 }
   },
   async check(t, rule, { call, clientId }) {
@@ -128,7 +128,7 @@ const quota: Limit = {
     t.match(status, { exhausted: true, bytes_used: delivered(rule) }, 'the quota is exhausted')
     t.ok(
       delivered(rule) <= monthlyBytes + overshootBytes * rule.callers.length,
-      'the quota is exceeded by no more than the allowed overshoot'
+      'the quota is exceeded by at most the allowed overshoot'
     )
   }
 }

@@ -9,7 +9,7 @@ import { engines, openWorld } from './world.ts'
 
 const concurrency = 12 // cells at the same time
 const timeoutMs = 30_000
-/** Options of a test; a new object each time, since tap writes into it. */
+/** Returns new test options, since tap writes into the object. */
 const parallel = () => ({ timeout: 240_000, buffered: true })
 
 t.jobs = 2 * engines.length
@@ -27,11 +27,11 @@ for (const engine of engines) {
   )
 
   t.test(
-    `the same holds for rules that a restarted ${engine} agent restores without its server`,
+    `a restarted ${engine} agent restores rules without its server, which enforce each limit and count exactly`,
     parallel(),
     async t => {
       const { world, cells } = await openCells(t, engine, restoredKinds)
-      // Alone, the agent goes on from the last time that it saved, which a report makes later than the rules and quotas.
+      // Without the server the agent resumes at its last saved time. A report saves a time after rules and quotas.
       await world.waitForReports()
       await world.restartAgentAlone(cells.flatMap(({ ruleIds }) => ruleIds))
       await forEachConcurrently(cells, cell => runCell(t, cell))
@@ -55,7 +55,7 @@ async function openCells(t: Test, engine: EngineName, kinds: readonly RuleKind[]
   return { world, cells }
 }
 
-/** Runs a cell; an error or a time-out is reported with the cell's name. */
+/** Runs a cell. Reports an error or a timeout with the cell's name. */
 async function runCell(t: Test, { name, run }: Cell): Promise<void> {
   const late = after(timeoutMs, 'late', { ref: false }).then(() => Promise.reject(new Error('timed out')))
   await Promise.race([run(), late]).catch(error => void t.fail(`${name}: ${error.message}`))

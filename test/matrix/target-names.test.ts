@@ -21,7 +21,7 @@ import { engines } from './world.ts'
 
 const ttlSecs = 1 // the resolver's minimum
 
-/** Opens an engine whose names are resolved by a DNS server that serves the current content of `zone`. */
+/** Opens an engine with a resolver for a DNS server, which serves the current content of `zone`. */
 async function fixtureWithDns(t: Test, engine: EngineName, zone: Zone): Promise<EngineFixture> {
   const dns = await openDns(t, zone, ttlSecs)
   const resolver = openResolver({ clock: systemClock, lookup: dnsLookup([dns.address]) })
@@ -70,7 +70,7 @@ for (const engine of engines) {
     t.match(counters(), { dnsFailures: 2, targetFailovers: 1, connectionsTotal: 1 })
   })
 
-  t.test(`${engine}: new connections follow a changed address, open ones stay`, async t => {
+  t.test(`${engine}: new connections follow a changed address, open ones continue`, async t => {
     const zone: Record<string, string[]> = { 'moves.test': ['127.0.0.2'] }
     const { engine: opened } = await fixtureWithDns(t, engine, zone)
     const answerWith = (name: string) => (socket: Parameters<typeof echo>[0]) =>

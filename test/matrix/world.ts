@@ -1,4 +1,4 @@
-// One server and one agent in processes of their own, and the requests the tests make to them.
+// A server process, an agent process, and requests to both.
 import { setTimeout as after } from 'node:timers/promises'
 import type { Test } from 'tap'
 import type { EngineName } from '../../agent/engine/select-engine.ts'
@@ -28,7 +28,7 @@ export interface World {
   restartAgentAlone(ruleIds: readonly string[]): Promise<void>
   /** Starts the server again and waits until the client has connected. */
   restartServer(): Promise<void>
-  /** Waits until the server has counted everything forwarded before this call, then updates `metric`. */
+  /** Waits until the server has counted all traffic before this call, then updates `metric`. */
   waitForReports(): Promise<void>
   /** Returns 0 if no series has these labels. */
   metric(family: string, labels: Readonly<Record<string, string>>): number
@@ -57,7 +57,7 @@ export const engines: readonly EngineName[] = loadNative().ok ? ['portable', 'na
 /** Interval between polls. */
 export const retryDelay = (): Promise<void> => after(200)
 
-/** The hold is long enough for a connection to read what was delivered, short enough to wait for its reset. */
+/** Long enough for a connection to read all delivered bytes, short enough to wait for its reset. */
 const config = 'quota_hold_secs = 2\n'
 
 export async function openWorld(t: Test, engine: EngineName, more = ''): Promise<World> {
@@ -113,7 +113,7 @@ const callWith =
 
 /**
  * Creates a throttled rule and returns a function that sends through it and waits until its bytes and its throttle time
- * are counted. A report covers everything up to one instant, so all earlier traffic is then counted, too.
+ * are counted. A report covers all traffic up to one instant, so earlier traffic is counted by then, too.
  */
 async function openMarker(t: Test, call: World['call'], scrape: () => Promise<MetricFamilies>) {
   const target = await openTarget(t, 'tcp', await freePort())

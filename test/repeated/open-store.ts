@@ -1,4 +1,4 @@
-// Replaces kernel/store/open.ts in tests: each change runs twice. See preload.ts.
+// Replaces kernel/store/open.ts in tests, so that each change runs twice. See preload.ts.
 import { appendFileSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { openStore as open } from '../../kernel/store/open.ts'
@@ -10,7 +10,7 @@ export * from '../../kernel/store/open.ts'
 const root = join(import.meta.dirname, '..', '..')
 const storeCode = /^(?:kernel\/store|kit\/repeated-changes\.ts|test\/repeated|test\/support|node_modules)\b/
 
-/** Returns the line that makes the change and its caller, since bodies are often built elsewhere. */
+/** Returns the line of the change and its callers, since bodies are often built elsewhere. */
 function describeCallers(callers: readonly Caller[]): string {
   const lines = callers
     .map(({ file, line }) => `${relative(root, file).replaceAll(sep, '/')}:${line}`)
@@ -20,7 +20,7 @@ function describeCallers(callers: readonly Caller[]): string {
 
 const repeated = openRepeatedChanges({
   placeOf: describeCallers,
-  tell: problem => appendFileSync(findingsFile, `${problem}\n`) // at once: a process may be killed
+  tell: problem => appendFileSync(findingsFile, `${problem}\n`) // synchronous, since the process may be killed
 })
 
-export const openStore: typeof open = async (...given) => repeated.storeOf(await open(...given))
+export const openStore: typeof open = async (...args) => repeated.storeOf(await open(...args))

@@ -1,4 +1,4 @@
-// The state of a process that a test file must restore, since the next file runs in the same process.
+// Process state that a test file must restore, since the next file runs in the same process.
 import { globSync, readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -8,10 +8,10 @@ export interface ProcessState {
   readonly env: Readonly<NodeJS.ProcessEnv>
   readonly cwd: string
   readonly umask: number
-  readonly handles: ReadonlyMap<string, number> // number by type
+  readonly handles: ReadonlyMap<string, number> // count by type
 }
 
-/** Records the state before a test file runs. `testdir`: the prefix of the directories that tap creates for it. */
+/** Records the state before a test file runs. `testdir` is the prefix of the directories that tap creates for it. */
 export const recordState = (testdir: string): ProcessState => ({
   testdir,
   env: { ...process.env },
@@ -23,7 +23,7 @@ export const recordState = (testdir: string): ProcessState => ({
 const graceMs = 2000 // servers and sockets close asynchronously
 const stepMs = 20
 
-/** Returns descriptions of what a test file has left behind. */
+/** Returns descriptions of everything that a test file has left behind. */
 export async function findLeftovers(before: ProcessState): Promise<string[]> {
   for (let waitedMs = 0; waitedMs < graceMs; waitedMs += stepMs) {
     if (changesSince(before).length === 0) return []

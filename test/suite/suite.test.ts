@@ -1,4 +1,4 @@
-// The suite names the file and test of each failure, and leaves nothing behind when it is interrupted.
+// The suite names the file and test of each failure, and leaves nothing behind when interrupted.
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'

@@ -1,5 +1,5 @@
-// npm test: the linter, the compiler, and every test file that can share a process with others.
-// SUITE='plugins/quota/test/*' runs only these files, one after another in one process.
+// npm test: runs the linter, the compiler, and every test file that can share a process with others.
+// SUITE='plugins/quota/test/*' runs only these files, sequentially in one process.
 import { once } from 'node:events'
 import { globSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { openWorkerPool } from './worker-pool.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const chosen = process.env['SUITE']
-const { NODE_OPTIONS: _, ...env } = process.env // the loaders of tap: the compiler does not start with them
+const { NODE_OPTIONS: _, ...env } = process.env // tap's loaders, which break the compiler
 const pool = openWorkerPool(env)
 
 t.setTimeout(0) // each file has a limit

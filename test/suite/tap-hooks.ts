@@ -1,15 +1,15 @@
-// Module hooks of a worker: a test file that imports tap gets the `Test` of that file instead of the process-wide one.
+// Module hooks of a worker. A test file that imports tap gets the `Test` of that file instead of the process-wide one.
 import { registerHooks } from 'node:module'
 import type { Test } from 'tap'
 
 const scheme = 'tap-of:'
 const tests = new Map<string, Test>() // by the URL of the test file
 
-// tap tracks every asynchronous call, to find the test that an uncaught error belongs to. That costs an eighth of a run.
+// tap tracks every asynchronous call to map an uncaught error to its test, which costs an eighth of a run.
 // A worker runs one file at a time, and handles these errors itself.
 const domain = 'data:text/javascript,export class Domain { destroy() {} }'
 
-/** Returns the test of a file. Reached from the module that the hooks generate. */
+/** Returns the test of a file. The module that the hooks generate calls it. */
 export function testOf(url: string): Test {
   const test = tests.get(url)
   if (!test) throw new Error(`${url} is no test file of this worker`)

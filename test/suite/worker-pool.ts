@@ -31,14 +31,14 @@ export interface WorkerPool {
   close(): Promise<void>
 }
 
-/** `env`: of the workers. */
+/** Opens an empty pool. Workers start with `env`. */
 export function openWorkerPool(env: NodeJS.ProcessEnv): WorkerPool {
   const idle: Worker[] = []
   const all = new Set<Worker>()
 
   function startWorker(): Worker {
     const tmp = mkdtempSync(join(tmpdir(), 'suite-'))
-    chmodSync(tmp, 0o755) // as users of services must be able to enter it
+    chmodSync(tmp, 0o755) // other users, such as services, must be able to enter it
     const worker = { child: forkChild(join(import.meta.dirname, 'worker.ts'), { ...env, TMPDIR: tmp }), tmp }
     all.add(worker)
     return worker
@@ -58,11 +58,11 @@ export function openWorkerPool(env: NodeJS.ProcessEnv): WorkerPool {
     const fileEnd = new Promise<FileEnd>((resolve, reject) => {
       child.on('message', (message: FromWorker) => {
         if ('text' in message) output.push(message.text)
-        else if ('leftovers' in message) resolve(message) // tap sends messages, too
+        else if ('leftovers' in message) resolve(message) // tap also sends messages
       })
       once(child, 'exit', over).then(
         ([code, signal]) => reject(new Error(`the process of ${file} ended: ${signal ?? code}`)),
-        () => {} // the file has ended first
+        () => {} // the file ended first
       )
     })
     child.send(file)

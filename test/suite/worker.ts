@@ -1,4 +1,4 @@
-// A worker of the suite: runs one test file after another, and sends the TAP output of each to its parent.
+// A worker of the suite. Runs test files sequentially and sends the TAP output of each to its parent.
 import './tap-hooks.ts' // first: tap itself loads with these hooks
 import { join, resolve } from 'node:path'
 import { setImmediate as yieldToEvents } from 'node:timers/promises'
@@ -10,7 +10,7 @@ import { type FileEnd, type FromWorker, fileTimeoutMs } from './worker-pool.ts'
 process.env['_TAPJS_PROCESSINFO_EXCLUDE_'] = '/./' // see config/build/tap-preload.mjs
 process.env['MIKRO_ORM_COLORS'] = 'false' // MikroORM sets it
 const { default: processTest, Test } = await import('tap')
-processTest.setTimeout(0) // only the tests of files are used
+processTest.setTimeout(0) // unused: each file has a test
 
 type FileTest = InstanceType<typeof Test>
 
@@ -36,7 +36,7 @@ async function runFile(file: string): Promise<FileEnd> {
   const { href } = pathToFileURL(resolve(root, file))
   const options: ConstructorParameters<typeof Test>[0] = { name: file, timeout: fileTimeoutMs }
   const test = new Test(options)
-  test.testdirName = join(root, '.tap/fixtures', file.replaceAll('/', '-')) // as if the file ran alone
+  test.testdirName = join(root, '.tap/fixtures', file.replaceAll('/', '-')) // the same as if the file ran alone
   test.cb = async () => void (await import(href))
   // Servers stop before their directories are removed: see config/build/tap-preload.mjs.
   test.teardown(() => {})

@@ -13,7 +13,7 @@ export function writeAcme(dir: string, half: 'plugin' | 'agent', text: string, v
   writeFileSync(join(folder, `${half}.js`), text, { mode: 0o644 })
 }
 
-/** A plugin that inserts a row at each start. Its second release adds a column. */
+/** Returns a plugin that inserts a row at each start. Its second release adds a column. */
 export const acmeRelease = (version: 1 | 2): string => `
 import { defineEntity, defineList, definePlugin, Migration, p, Type } from 'sluice/plugin'
 

@@ -1,8 +1,8 @@
-// A server process that has started, as its API callers and agents see it.
+// A started server process, as its API callers and agents see it.
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Process } from './process.ts'
 
-/** Resolves when it listens. `token`: the operator's, unless a call has another. */
+/** Resolves once the server listens. Calls use `token` unless they have another one. */
 export async function awaitServer(child: Process, token: string) {
   const started = await child.until('server.started')
   const at = { port: Number(started['control_port']), fingerprint: String(started['server_cert_sha256']) }
@@ -18,7 +18,7 @@ export async function awaitServer(child: Process, token: string) {
   return { ...child, at, call }
 }
 
-/** Polls another process until the answer fits. */
+/** Polls until the answer fits. */
 export async function until<T>(ask: () => Promise<T>, fits: (answer: T) => boolean): Promise<T> {
   for (;;) {
     const answer = await ask()

@@ -1,4 +1,4 @@
-// A TCP proxy between agents and their server that can break: cut, or silent without a close.
+// A TCP proxy between agents and their server that can be cut, or go silent without closing.
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import type { Test } from 'tap'
@@ -12,7 +12,7 @@ export interface BreakableLink {
   heal(): void
 }
 
-/** `to`: the port of the server, or a function that returns it for each connection. */
+/** `to` is the server's port, or a function that returns the port for each connection. */
 export async function breakableLink(
   t: Pick<Test, 'teardown'>,
   to: number | (() => number)

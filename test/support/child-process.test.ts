@@ -24,7 +24,7 @@ for (const signal of ['SIGKILL', 'SIGTERM', 'SIGINT'] as const)
     t.same(await closed, [null, signal])
   })
 
-t.test('a child that exits takes its own children with it', async t => {
+t.test('a child that exits is killed with its own children', async t => {
   const child = spawnChild('sh', ['-c', 'sleep 1000 & echo started'], { stdio: 'pipe' })
   t.teardown(() => killChild(child))
 

@@ -1,13 +1,13 @@
-// Processes that tests start. Each leads a process group, which is killed at the latest when this process exits.
+// Starts processes for tests. Each leads a process group, which is killed when this process exits, or earlier.
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 
-/** Starts a process as `spawn` of Node does. It is killed with its own children if this process ends first, even by SIGKILL. */
+/** Starts a process like Node's `spawn`. If this process ends first, even by SIGKILL, the child's group is killed. */
 export const spawnChild = ((program: string, args: readonly string[], options: object = {}) =>
   guardChild(() => spawn(program, args, { ...options, detached: true }))) as typeof spawn
 
-/** Starts a module as `spawnChild` does, with an IPC channel. Its output goes to stderr. */
+/** Starts a module like `spawnChild`, with an IPC channel. Its output goes to stderr. */
 export const forkChild = (module: string, env: NodeJS.ProcessEnv): ChildProcess =>
   guardChild(() => fork(module, { env, detached: true, execArgv: [], stdio: ['ignore', 2, 2, 'ipc'] }))
 
@@ -31,7 +31,7 @@ export function signalGroup(group: number, signal: NodeJS.Signals): void {
 }
 
 function guardChild<C extends ChildProcess>(start: () => C): C {
-  guard ??= startGuard() // first, so that the child is unguarded only briefly
+  guard ??= startGuard() // before the child, which is then unguarded only briefly
   const { write } = guard
   const child = start()
   const { pid } = child
@@ -56,7 +56,7 @@ interface Guard {
   write(line: string): void
 }
 
-/** Reads until the other end of the pipe closes, which the kernel does when this process ends. */
+/** Reads until the pipe closes, which happens when this process ends. */
 const guardProgram = `
 groups=
 while read -r word group; do

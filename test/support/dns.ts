@@ -1,15 +1,15 @@
-// A DNS server on the loopback, with the part of RFC 1035 that the tests need.
+// A DNS server on loopback, with the subset of RFC 1035 that the tests need.
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { isIPv4 } from 'node:net'
 import type { Test } from 'tap'
 
-/** Addresses by host name, `SERVFAIL` to answer with that error, or `SILENT` to answer nothing. Other names get NXDOMAIN. */
+/** Addresses by host name. `SERVFAIL` answers with that error, `SILENT` never answers. Other names get NXDOMAIN. */
 export type Zone = Readonly<Record<string, readonly string[] | 'SERVFAIL' | 'SILENT'>>
 
 export interface Dns {
   readonly address: string // with its port, for `setServers`
-  readonly questions: readonly string[] // received so far: 'name type'
+  readonly questions: readonly string[] // received questions: 'name type'
 }
 
 const codes = { none: 0, servfail: 2, nxdomain: 3 }
@@ -30,7 +30,7 @@ export async function openDns(t: Test, zone: Zone, ttlSecs: number): Promise<Dns
   return { address: `127.0.0.1:${server.address().port}`, questions }
 }
 
-/** Reads the question: after a header of 12 bytes, labels, type and class. */
+/** Reads labels, type and class of the question, after a header of 12 bytes. */
 function questionOf(query: Buffer): { name: string; type: number; end: number } {
   const labels: string[] = []
   let at = 12

@@ -1,9 +1,9 @@
-// A strict parser of the Prometheus text format; throws for invalid, misplaced and duplicate lines.
+// A strict parser of the Prometheus text format. Throws for invalid, misplaced and duplicate lines.
 
 export interface Family {
   readonly type: string
   readonly help: string
-  /** Values by their labels as written, '' without labels; histogram keys begin with the suffix: '_bucket{le="1"}'. */
+  /** Values by labels as written, '' without labels. Histogram keys start with the suffix: '_bucket{le="1"}'. */
   readonly series: Map<string, number>
 }
 
@@ -11,7 +11,7 @@ const sample =
   /^([a-zA-Z_:][a-zA-Z0-9_:]*)((?:\{(?:[a-zA-Z_]\w*="(?:[^"\\\n]|\\["\\n])*",?)*\})?) (-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|NaN|[+-]Inf)$/
 
 export function readExposition(text: string): Map<string, Family> {
-  if (!text.endsWith('\n')) throw new Error('the last line does not end')
+  if (!text.endsWith('\n')) throw new Error('the last line has no line feed')
   const families = new Map<string, Family>()
   let current = ''
   let help = ''

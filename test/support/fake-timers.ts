@@ -1,7 +1,7 @@
 import { mock } from 'node:test'
 import type { Test } from 'tap'
 
-/** Replaces `setTimeout`, by which the time limits of plugins are enforced. */
+/** Replaces `setTimeout`, which enforces the time limits of plugins. */
 export function fakeTimers(t: Pick<Test, 'teardown'>): { advance(secs: number): void } {
   mock.timers.enable({ apis: ['setTimeout'] })
   t.teardown(() => mock.timers.reset())

@@ -1,5 +1,5 @@
-// Finds state that code holds in memory beyond a call: variables and collections of a module, or of a function whose
-// closures outlive it, and fields of objects.
+// Finds state that code retains in memory between calls: variables and collections of a module or of a function with
+// closures that outlive it, and fields of objects.
 import { stripTypeScriptTypes } from 'node:module'
 import { parse } from 'acorn'
 
@@ -12,7 +12,7 @@ type Kind = 'let' | 'collection' | 'array' | 'other'
 
 interface Binding {
   readonly name: string
-  readonly owner: Node // the function or the module that declares it
+  readonly owner: Node // the function or module that declares it
   readonly kind: Kind
 }
 
@@ -30,7 +30,7 @@ const childrenOf = (node: Node): Node[] => Object.values(node).flat().filter(isN
 const nameOf = (node: Node | undefined): string => String(node?.['name'] ?? '')
 const isFunction = ({ type }: Node): boolean => type.includes('Function')
 
-/** Returns the names of state that outlives the call that makes it; fields as `this.name`. */
+/** Returns the names of state that outlives the creating call; fields as `this.name`. */
 export function findRetainedState(typescript: string): string[] {
   const script = stripTypeScriptTypes(typescript)
   const program: unknown = parse(script, { ecmaVersion: 'latest', sourceType: 'module' })
@@ -41,7 +41,7 @@ export function findRetainedState(typescript: string): string[] {
   return [...new Set(kept)].map(one => (typeof one === 'string' ? `this.${one}` : one.name))
 }
 
-/** Fills `scopes`: the scope of each node that has one. */
+/** Fills `scopes` with the scope of each node that has one. */
 function declare(node: Node, outer: Scope, scopes: Map<Node, Scope>): void {
   const hasOwn = isFunction(node) || /^(Program|BlockStatement|For\w*|CatchClause)$/.test(node.type)
   const owner = isFunction(node) ? node : outer.owner
@@ -58,7 +58,7 @@ function declare(node: Node, outer: Scope, scopes: Map<Node, Scope>): void {
   for (const child of childrenOf(node)) declare(child, scope, scopes)
 }
 
-/** The names of a variable, or of a pattern such as `{ a, b: [c], ...d }`. */
+/** Returns the names in a variable, or in a pattern such as `{ a, b: [c], ...d }`. */
 function namesIn(target: Node | undefined): string[] {
   if (!target || target.type === 'MemberExpression') return []
   if (target.type === 'Identifier') return [nameOf(target)]
@@ -72,7 +72,7 @@ function kindOf(init: Node | undefined): Kind {
   return init?.type === 'ArrayExpression' && childrenOf(init).length === 0 ? 'array' : 'other'
 }
 
-/** True for an empty collection, also within an object: one that is built from data is mostly read-only. */
+/** True for an empty collection, also within an object. A collection built from data is mostly read-only. */
 function isCollection(init: Node | undefined): boolean {
   if (init?.type === 'ObjectExpression')
     return partsOf(init, 'properties').some(property => isCollection(partOf(property, 'value')))
@@ -80,7 +80,7 @@ function isCollection(init: Node | undefined): boolean {
   return isEmpty && /^(Weak|Committed)?(Map|Set)$/.test(nameOf(partOf(init, 'callee')))
 }
 
-/** `path`: the enclosing nodes. The name of a field is its own. */
+/** `path` has the enclosing nodes. A field is named `this.name`. */
 function retainedBy(
   node: Node,
   path: readonly Node[],
@@ -101,7 +101,7 @@ function retainedBy(
   ]
 }
 
-/** A collection is state if anything uses it; a variable if it is reassigned, a list if it is changed. */
+/** A collection is state if anything uses it, a variable if it is reassigned, an array if it is changed. */
 function usedBy(node: Node): { readonly target: Node | undefined; readonly kind: Kind }[] {
   if (node.type === 'Identifier') return [{ target: node, kind: 'collection' }]
   if (node.type === 'AssignmentExpression') return [{ target: partOf(node, 'left'), kind: 'let' }]

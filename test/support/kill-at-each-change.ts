@@ -6,8 +6,8 @@ import { spawnChild } from './child-process.ts'
 const preload = join(import.meta.dirname, 'kill-at-file-change.ts')
 
 /**
- * Runs a module again and again, killed before its first, second, ... change of a file, until it completes. `prepare`
- * recreates the files and returns the module's arguments; `check` examines the files after each kill.
+ * Runs a module repeatedly, killed before its first, second, ... change of a file, until it completes. `prepare`
+ * recreates the files and returns the module's arguments. `check` examines the files after each kill.
  */
 export async function killAtEachChange(
   t: Test,

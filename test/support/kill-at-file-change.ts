@@ -1,4 +1,4 @@
-// Loaded with --import: kills the process before its KILL_AT-th call that changes a file, like a power failure.
+// Preloaded with --import. Kills the process before its KILL_AT-th call that changes a file, like a power failure.
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 

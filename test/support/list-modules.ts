@@ -1,5 +1,5 @@
-// Preloaded by tests with --import: writes the URLs of the modules that the process has loaded to the file in
-// LOADED_MODULES, starting with the first of the project, since the test runner preloads its own.
+// Preloaded with --import. Writes the URLs of all loaded modules to the file in LOADED_MODULES, starting with the first
+// module of the project, since the test runner preloads others.
 import { writeFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 

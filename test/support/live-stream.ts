@@ -1,4 +1,4 @@
-// A busy connection through a rule to an echo server: each number that comes back sends the next one.
+// A busy connection through a rule to an echo server. Each echoed number triggers the next one.
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
 import type { Test } from 'tap'
@@ -12,9 +12,9 @@ export async function startEchoServer(t: Pick<Test, 'teardown'>): Promise<number
 }
 
 export interface LiveStream {
-  /** Resolves when `count` more numbers have come back; rejects when the connection breaks. */
+  /** Resolves when `count` more numbers are echoed; rejects when the connection breaks. */
   advance(count?: number): Promise<void>
-  /** Ends the connection. Resolves with the count of numbers that came back, all in order. */
+  /** Ends the connection. Resolves with the count of numbers echoed in order. */
   end(): Promise<number>
 }
 
@@ -25,7 +25,7 @@ export async function openLiveStream(t: Pick<Test, 'teardown'>, port: number): P
   const returned = new EventTarget()
   const closed = new Promise<void>(resolve => socket.once('close', () => resolve()))
   const broken = closed.then(() => Promise.reject(new Error('the connection broke')))
-  broken.catch(() => {}) // a waiting caller gets the error
+  broken.catch(() => {}) // the waiting call gets the error
   let last = 0
   let rest = ''
   const send = (): void => void socket.write(`${last + 1}\n`)
@@ -33,7 +33,7 @@ export async function openLiveStream(t: Pick<Test, 'teardown'>, port: number): P
   socket.on('data', bytes => {
     rest += bytes
     if (!rest.endsWith('\n')) return
-    if (rest !== `${last + 1}\n`) socket.destroy(new Error(`${rest} came back, and ${last + 1} was sent`))
+    if (rest !== `${last + 1}\n`) socket.destroy(new Error(`sent ${last + 1}, but ${rest} came back`))
     rest = ''
     last += 1
     returned.dispatchEvent(new Event('number'))

@@ -7,13 +7,13 @@ import { spawnChild } from './child-process.ts'
 const arguments_ = [process.getuid?.() === 0 ? '-n' : '-rn', 'sh', '-c']
 const start = 'ip link set lo up'
 
-/** The reason why this host allows none; null if it may. */
+/** The reason to skip tests in a separate network, or null. */
 export const noOwnNetwork: string | null =
   spawnSync('unshare', [...arguments_, start], { stdio: 'ignore' }).status === 0
     ? null
-    : 'a network of its own is not allowed here'
+    : 'this host does not allow a network namespace'
 
-/** Runs a TypeScript script until it exits with 0. Resolves with the `seen` that it sent. */
+/** Runs a TypeScript script, which must exit with 0. Resolves with the `seen` of its message. */
 export async function runInOwnNetwork(
   t: Test,
   script: string,

@@ -11,7 +11,7 @@ const lowest = 10_000 + (Number(process.env['TAP_JOB_ID'] ?? process.pid) % slic
 const highest = lowest + sliceWidth
 const given = new Set<number>()
 
-/** Returns the first of `width` consecutive ports that are free for TCP and UDP, IPv4 and IPv6; never the same one twice. */
+/** Returns the first of `width` consecutive ports that are free for TCP and UDP, IPv4 and IPv6. Never repeats a port. */
 export async function freePort(width = 1): Promise<number> {
   for (;;) {
     const first = lowest + Math.floor(Math.random() * (highest - lowest - width))

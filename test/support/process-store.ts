@@ -5,14 +5,14 @@ import { testDatabaseOf } from '../../kit/test-store.ts'
 
 const made = new Map<string, string>() // deletes a database, by its URL
 
-/** Tests of PostgreSQL itself name the stores of their processes. */
+/** Tests of PostgreSQL itself set the stores of their processes. */
 const namesStores = process.argv[1]?.endsWith('.postgres.ts') === true
 
-/** Returns the variable with the store URL; empty if the store is a file in that directory. Creates the database at once. */
+/** Creates the database and returns the variable with its URL. Empty if the store is a file in that directory. */
 export function storeOf(args: readonly string[]): { readonly SVC_STORE_URL?: string } {
   const dir = args[args.indexOf('--data-dir') + 1]
   if (namesStores || !args.includes('--data-dir') || !dir || !process.env['SLUICE_TEST_STORE_URL']) return {}
-  if (!existsSync(dir)) mkdirSync(dir, { recursive: true, mode: 0o700 }) // the database is named after the directory
+  if (!existsSync(dir)) mkdirSync(dir, { recursive: true, mode: 0o700 }) // the database is named after this directory
   const database = testDatabaseOf(dir, 'template')
   if (!database) return {}
   const { place, by, create, drop } = database
@@ -21,7 +21,7 @@ export function storeOf(args: readonly string[]): { readonly SVC_STORE_URL?: str
     const name = place.url.split('/').at(-1)
     psql(by.url, [
       `select '${create}' where not exists (select from pg_database where datname = '${name}') \\gexec`
-    ]) // this process may have created it
+    ]) // this process may already have created it
     made.set(place.url, drop)
   }
   return { SVC_STORE_URL: place.url }

@@ -1,4 +1,4 @@
-// Processes of sluice for end-to-end tests. `start` parses their log lines as events.
+// Processes of sluice for end-to-end tests, with their log lines as events.
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -7,10 +7,10 @@ import type { Test } from 'tap'
 import { killChild, signalGroup, spawnChild } from './child-process.ts'
 import { storeOf } from './process-store.ts'
 
-/** Limits a wait. It is shorter than the timeout of a test file, so that the error contains the log. */
+/** Limits a wait. Shorter than the timeout of a test file, so that the error contains the log. */
 const timeoutMs = 120_000
 
-/** TEST_PROGRAM: the program of an installed package or of a build, instead of the checkout. */
+/** TEST_PROGRAM selects the program of an installed package or a build, instead of the checkout. */
 const bin = (): string =>
   process.env['TEST_PROGRAM'] ?? join(import.meta.dirname, '..', '..', 'kernel', 'bin.ts')
 
@@ -27,7 +27,7 @@ export interface Process {
   /** All events so far. */
   readonly events: readonly Event[]
   readonly output: () => string
-  /** Resolves with the first event of this name that `fits`; ignores the first `after` events. */
+  /** Resolves with the first event of this name that `fits`. Skips the first `after` events. */
   until(event: string, fits?: (event: Event) => boolean, after?: number): Promise<Event>
   count(event: string): number
   /** Sends a signal to the process group. */
@@ -37,7 +37,7 @@ export interface Process {
 
 type Env = Readonly<Record<string, string>>
 
-/** Returns the environment of this process without variables that configure sluice, and with the store of the run. */
+/** Returns the environment of this process, with the store of the run and without variables that configure sluice. */
 const envOf = (args: readonly string[], env: Env): NodeJS.ProcessEnv => ({
   ...Object.fromEntries(Object.entries(process.env).filter(([key]) => !/^(SVC_|XDG_|STATE_)/.test(key))),
   ...storeOf(args),
@@ -83,7 +83,7 @@ export function start(
   }
 }
 
-/** Collects the output of a process, and resolves waits for its events. */
+/** Collects the output of a process and resolves waits for its events. */
 class EventLog {
   readonly events: Event[] = []
   output = ''

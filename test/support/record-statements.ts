@@ -1,4 +1,4 @@
-// Counts the statements of the store: the same on any machine.
+// Records the statements of the store. Their number is the same on any machine.
 import SQLite from 'better-sqlite3'
 import type { Test } from 'tap'
 import { Statements } from '../../kernel/store/sqlite/statements.ts'

@@ -1,4 +1,4 @@
-// Sets the wall clock of single processes. Their monotonic clock stays.
+// Sets the wall clock of single processes. Their monotonic clock does not change.
 import { execFileSync } from 'node:child_process'
 import { chmodSync, closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,9 +8,9 @@ import type { Test } from 'tap'
 const source = join(import.meta.dirname, '../../native/test/clock.c')
 
 export interface SettableClock {
-  /** The environment of processes that use this clock. */
+  /** The environment for processes with this clock. */
   readonly env: Readonly<Record<string, string>>
-  /** Sets the offset to the machine's clock in seconds; negative is behind. */
+  /** Sets the offset from the machine's clock in seconds. Negative is behind. */
   set(aheadSecs: number): void
 }
 

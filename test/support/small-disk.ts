@@ -17,7 +17,7 @@ export interface SmallDisk {
   free(): void
 }
 
-/** An overlay, as containers have it, because a store refuses the bare tmpfs below it. */
+/** Mounts an overlay, like containers do, since a store refuses a bare tmpfs. */
 export function smallDisk(t: Pick<Test, 'teardown'>, megabytes: number): SmallDisk {
   const base = scratchFor(import.meta.dirname, '.disk-') // tap removes a testdir before it is unmounted
   t.teardown(() => rmdirSync(base))

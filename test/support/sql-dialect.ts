@@ -1,4 +1,4 @@
-// Lists SQL that differs between SQLite and PostgreSQL, each with an example and its replacement.
+// Lists SQL that differs between SQLite and PostgreSQL, with an example and a replacement for each.
 
 interface Word {
   readonly pattern: RegExp
@@ -10,7 +10,7 @@ const word = (pattern: RegExp, example: string, instead: string): Word => ({ pat
 const driver = 'a function of kernel/store/sqlite/dialect.ts'
 
 export const words: readonly Word[] = [
-  word(/\bautoincrement\b/i, 'id integer primary key autoincrement', 'an id that the code makes'),
+  word(/\bautoincrement\b/i, 'id integer primary key autoincrement', 'an id that the code generates'),
   word(/\bwithout\s+rowid\b|\b_?rowid_?\b|last_insert_rowid/i, 'select rowid from a', 'the primary key'),
   word(
     /\b(?:insert|update)\s+or\s+\w+\s+\w+|\breplace\s+into\b/i,
@@ -30,7 +30,7 @@ export const words: readonly Word[] = [
   word(/(?<![.\w])(?:ifnull|iif)\(/i, 'ifnull(a, 0)', 'coalesce, or case when'),
   word(/\b(?:strftime|unixepoch|julianday|datetime)\(/i, "strftime('%s', 'now')", 'a time of the clock'),
   word(/\b(?:glob|like|regexp)\s+(?:\?|'|\$)/i, "name like 'a%'", 'a range: >= and <'),
-  word(/\bcollate\b/i, 'order by name collate nocase', 'the order of bytes, which all columns have'),
+  word(/\bcollate\b/i, 'order by name collate nocase', 'byte order, which all columns have'),
   word(/\b(?:select|,)\s+total\(|\bgroup_concat\(/i, 'select total(a)', 'a sum of reals, or code'),
   word(/(?<![.\w])(?:max|min)\((?:[^()]|\([^()]*\))*,/i, 'seq = max(seq, coalesce(?, 0))', 'case when'),
   word(/(?<![.\w])(?:max|min)\((?:max|min)\(/i, 'select max(max(a), max(b))', 'code'),
@@ -41,7 +41,11 @@ export const words: readonly Word[] = [
   ),
   word(/\bis\s+not\s+\w+\.\w+\b/i, 'a.b is not c.d', 'is distinct from'),
   word(/\bcross\s+join\s+\w+(?:\s+\w+)?\s+on\b/i, 'from a cross join b on b.c = a.c', 'where'),
-  word(/\b(?:order|group) by\s[^`'"]*\buser\b/i, 'order by user', 'the column: user is a word of PostgreSQL'),
+  word(
+    /\b(?:order|group) by\s[^`'"]*\buser\b/i,
+    'order by user',
+    'the column: user is a keyword of PostgreSQL'
+  ),
   word(/\bas [a-z]+[A-Z]\w*(?=,|\s+from\b|\s*$)/m, 'select rule_id as ruleId from a', 'as "ruleId"'),
   word(/(?<!\w)x'(?:[0-9a-f]{2})*'/i, "values (x'00')", 'a parameter'),
   word(/\blimit\s+-1\b/i, 'limit -1 offset 5', 'offset alone'),
@@ -52,7 +56,7 @@ export const words: readonly Word[] = [
   )
 ]
 
-/** Returns the SQLite-only parts of the code. `booleans` are columns that are not numbers on PostgreSQL. */
+/** Returns the SQLite-only parts of the code. `booleans` lists columns that are not numbers on PostgreSQL. */
 export function dialectIn(code: string, booleans: readonly string[]): string[] {
   const flags = word(
     new RegExp(`\\b(?:${booleans.join('|')})\\s*(?:=|<>)\\s*[01]\\b`, 'i'),

@@ -4,10 +4,10 @@ import { type Database, openStore } from '../../kernel/store/open.ts'
 import type { PluginStore } from '../../kernel/store/sql/migrations.ts'
 import { isOnPostgres, openTestStore, tellingWork } from '../../kit/test-store.ts'
 
-/** Returns a value for the option `skip` of a test: the reason not to run on PostgreSQL, or false. */
+/** Returns a value for the option `skip` of a test: `reason` on PostgreSQL, otherwise false. */
 export const notOnPostgres = (reason: string): string | false => isOnPostgres && reason
 
-/** The same for runs that repeat the body of each change: npm run test:repeated. */
+/** Like `notOnPostgres`, for runs that repeat the body of each change: npm run test:repeated. */
 export const notRepeated = (reason: string): string | false =>
   process.env['SLUICE_TEST_REPEATED'] !== undefined && reason
 

@@ -20,16 +20,16 @@ export interface TestCluster {
   cli(args: readonly string[], input?: string): Promise<CommandResult>
   /** Returns the result of a command; throws if it fails. */
   json<T>(...args: string[]): Promise<T>
-  /** Returns the reply of the API without starting a process; throws for an error response. */
+  /** Calls the API without starting a process. Throws for an error response. */
   call<T>(method: string, path: string, body?: object, bearer?: string): Promise<T>
 }
 
 type Env = Readonly<Record<string, string>>
 
-/** The parts of a test that these helpers use; also implemented outside of tests. */
+/** The parts of a test that these helpers use. Benches implement them, too. */
 export type TestFolder = Pick<Test, 'teardown' | 'testdir'>
 
-/** Starts a server. `config`: TOML; `configure` replaces it for later starts of server or agents. */
+/** Starts a server. `config` is TOML; `configure` replaces it for later starts of server or agents. */
 export async function testCluster(t: TestFolder, env: Env = {}, config = ''): Promise<TestCluster> {
   const dir = t.testdir()
   const configFile = join(dir, 'sluice.toml')
@@ -127,7 +127,7 @@ export async function startAgent(
       ['agent', 'run', '--state-dir', stateDir, ...args],
       {
         SVC_LOG_LEVEL: 'debug',
-        SVC_ENROLL_URI: uri, // used only at its first start
+        SVC_ENROLL_URI: uri, // for the first start only
         ...env
       },
       program
@@ -149,7 +149,7 @@ export async function startAgent(
   return running
 }
 
-/** Resolves with the rule's stats once they fit. The agent reports every five seconds. */
+/** Resolves with the rule's stats once they fit. Agents report every five seconds. */
 export async function statsOf(
   { origin }: TestCluster,
   rule: string,

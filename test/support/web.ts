@@ -1,5 +1,4 @@
-// A web server in a separate process (a page, and bodies of any size with known content), a server that sends zeros,
-// and downloads.
+// A web server process (a page, and bodies of any size with known content), a server that sends zeros, and downloads.
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { get as httpGet } from 'node:http'
@@ -73,7 +72,7 @@ export interface Download {
   reached(bytes: number): Promise<void>
 }
 
-/** Starts a download. It stops reading at `pauseAtBytes` until `resume`; `hash` resolves when the body is complete. */
+/** Starts a download, which stops reading at `pauseAtBytes` until `resume`. `hash` resolves with the complete body. */
 export function download(
   url: string,
   pauseAtBytes = Number.POSITIVE_INFINITY
@@ -107,7 +106,7 @@ export function download(
   }
 }
 
-/** Gets a page over a connection that closes afterwards, so that a drain does not wait for it. */
+/** Gets a page and closes the connection, so that a drain does not wait for it. */
 export async function get(url: string): Promise<string> {
   const request = httpGet(url, { agent: false })
   const [reply] = await once(request, 'response')
