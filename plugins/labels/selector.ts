@@ -33,7 +33,7 @@ export function parseSelector(text: string): Term[] {
 
 function readTerm(reader: Reader): Term {
   const isAbsent = reader.take('!')
-  const key = reader.word('a key, for example env=prod', keyProblem)
+  const key = reader.word('a key such as env=prod', keyProblem)
   if (isAbsent) return { key, isNegated: true, values: null }
   for (const operator of ['==', '!=', '='])
     if (reader.take(operator)) return { key, isNegated: operator === '!=', values: [reader.value()] }

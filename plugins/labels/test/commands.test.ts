@@ -37,7 +37,7 @@ t.test('the command label sends a merge patch', async t => {
 t.test('an invalid label is refused without a request', async t => {
   for (const text of ['env', '=prod', '-', '']) {
     const { requests, failure } = await label('user', [text])
-    t.match(failure, { message: /is no label: write key=value/ }, text)
+    t.match(failure, { message: /is not a label: write key=value/ }, text)
     t.same(requests, [])
   }
 })
