@@ -100,7 +100,29 @@ export function openComponents(
   })
   const kinds = plugins.derived(all => all.flatMap(({ kinds }) => kinds ?? []))
   const objects = new ManagedObjects({ store: openObjectStore(db), kinds, call: () => call, clock, log })
-  const call: AgentCall = {
+  const call = openCall(options, { engine, rules, meters, objects, journal, journalDb, time, codec })
+  const dispatch = openDispatch(options, plugins, { engine, rules, call })
+  const handlers = plugins.derived(all => bindAll(all, objects, call))
+  const setGuardrails = (next: Guardrails): void => {
+    guardrails = next
+  }
+  return { codec, rules, fieldRules, objects, journal, handlers, call, setGuardrails }
+}
+
+interface CallParts extends Pick<AgentCall, 'rules' | 'meters' | 'objects' | 'journal' | 'time'> {
+  readonly engine: Engine
+  readonly rules: Rules
+  readonly meters: Meters
+  readonly journal: Journal
+  readonly journalDb: StateDatabase
+  readonly codec: () => Codec
+}
+
+/** Returns the services that plugins get. */
+function openCall(options: AgentOptions, parts: CallParts): AgentCall {
+  const { engine, rules, meters, objects, journal, journalDb, time, codec } = parts
+  const { clock, log, bundleFile } = options
+  return {
     config: {},
     rules,
     meters,
@@ -110,7 +132,7 @@ export function openComponents(
     log,
     clock,
     time,
-    clientId: readBundle(options.bundleFile)?.client_id ?? '',
+    clientId: readBundle(bundleFile)?.client_id ?? '',
     queue: openQueues(journalDb, log),
     changeAddresses: (name, change) => engine.changeAddresses(name, change),
     connections: openConnections({ engine, rules, meters }),
@@ -119,12 +141,6 @@ export function openComponents(
       return codec()
     }
   }
-  const dispatch = openDispatch(options, plugins, { engine, rules, call })
-  const handlers = plugins.derived(all => bindAll(all, objects, call))
-  const setGuardrails = (next: Guardrails): void => {
-    guardrails = next
-  }
-  return { codec, rules, fieldRules, objects, journal, handlers, call, setGuardrails }
 }
 
 /** Returns the handlers of the plugins, and that of the inventory. */

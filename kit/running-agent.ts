@@ -65,28 +65,7 @@ export async function openRunningAgent(
   const bundleFile = join(stateDir, 'bundle.json')
   writeBundle(bundleFile, bundleOf(server, clientId, name))
 
-  const start = (engine: FakeEngine, stop: AbortSignal, cut: AbortSignal) =>
-    runAgent(
-      {
-        plugins,
-        configs,
-        bundleFile,
-        stateDir,
-        engineName: 'fake',
-        openEngine: engine.start,
-        version: '2.0.0',
-        bind: ['127.0.0.1'],
-        clock: server.clock,
-        log: recordLog(lines.all, lines.added),
-        resolver: { resolve: async () => ({ ok: true, addresses: ['127.0.0.1'] }) },
-        guardrails: openGuardrails(
-          { allow_ports: [], allow_targets: [], deny_targets: [], ...guardrails },
-          []
-        ),
-        random: () => maxDelayMs / 30_000 // of the longest reconnect delay, see agent/link/link.ts
-      },
-      { stop, cut }
-    )
+  const start = starter(server, { plugins, configs, stateDir, bundleFile, guardrails, lines })
   const agent = new Run(start, lines, server.clock)
   t.teardown(async () => {
     await agent.stop()
@@ -112,6 +91,38 @@ export async function openRunningAgent(
     }
   }
 }
+
+interface AgentParts extends Required<Pick<RunningAgentOptions, 'plugins' | 'guardrails'>> {
+  readonly configs: Readonly<Record<string, object>>
+  readonly stateDir: string
+  readonly bundleFile: string
+  readonly lines: Lines
+}
+
+const starter =
+  ({ clock }: TestServer, { plugins, configs, stateDir, bundleFile, guardrails, lines }: AgentParts): Start =>
+  (engine, stop, cut) =>
+    runAgent(
+      {
+        plugins,
+        configs,
+        bundleFile,
+        stateDir,
+        engineName: 'fake',
+        openEngine: engine.start,
+        version: '2.0.0',
+        bind: ['127.0.0.1'],
+        clock,
+        log: recordLog(lines.all, lines.added),
+        resolver: { resolve: async () => ({ ok: true, addresses: ['127.0.0.1'] }) },
+        guardrails: openGuardrails(
+          { allow_ports: [], allow_targets: [], deny_targets: [], ...guardrails },
+          []
+        ),
+        random: () => maxDelayMs / 30_000 // of the longest reconnect delay, see agent/link/link.ts
+      },
+      { stop, cut }
+    )
 
 const bundleOf = ({ server: { control } }: TestServer, clientId: string, name: string): Bundle => ({
   version: 1,

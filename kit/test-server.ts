@@ -98,33 +98,47 @@ export async function testServer(
       openStore: openFromTemplate,
       storeOf: opened => storeOf(tellingWork(opened))
     })
-  let server = await open({})
-  let isStopped = false
-  const stop = async () => {
-    if (isStopped) return
-    isStopped = true
-    await server.stop()
-    refuseUndeclared(log)
-  }
-  const restart = async () => {
-    const control_listen = `127.0.0.1:${server.control.port()}` // the port that agents know
-    await stop()
-    server = await open({ control_listen })
-    isStopped = false
-  }
-  t.teardown(() => stop().finally(store?.drop))
+  const running = await startServer(open, () => refuseUndeclared(log))
+  t.teardown(() => running.stop().finally(store?.drop))
 
   return {
     get server() {
-      return server
+      return running.server
     },
     clock,
     decisions,
     log,
     dir,
-    call: callOf(() => server),
+    call: callOf(() => running.server),
+    stop: running.stop,
+    restart: running.restart
+  }
+}
+
+/** Starts a server that can be stopped and started again. Calls `onStopped` after each stop. */
+async function startServer(
+  open: (keys: object) => Promise<Server>,
+  onStopped: () => void
+): Promise<Pick<TestServer, 'server' | 'stop' | 'restart'>> {
+  let server = await open({})
+  let isStopped = false
+  async function stop(): Promise<void> {
+    if (isStopped) return
+    isStopped = true
+    await server.stop()
+    onStopped()
+  }
+  return {
+    get server() {
+      return server
+    },
     stop,
-    restart
+    async restart() {
+      const control_listen = `127.0.0.1:${server.control.port()}` // the port that agents know
+      await stop()
+      server = await open({ control_listen })
+      isStopped = false
+    }
   }
 }
 

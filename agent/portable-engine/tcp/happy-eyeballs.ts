@@ -42,38 +42,24 @@ export function connectFirst(
   }
   const onAbort = () => settle({ failure: null })
 
-  const dial = (address: string) => {
-    const localAddress = from?.[familyOf(address)] ?? undefined
-    if (localPorts.areUsedUp(address, port, localAddress ?? null)) {
-      lack ??= 'no_local_port'
-      return next()
-    }
-    const socket = connect({ host: address, port, localAddress, ...socketOptions, autoSelectFamily: false })
-    const limit = setTimeout(() => socket.destroy(), attemptMs)
-    const onClose = () => {
-      clearTimeout(limit)
-      if (lackIn(socket) === 'no_local_port') localPorts.usedUp(address, port, localAddress ?? null)
-      lack ??= lackIn(socket)
-      failure ??= socket.errored ? failureOf(socket.errored) : 'timeout'
-      if (attempts.delete(socket)) next()
-    }
-    attempts.add(socket)
-    socket.on('error', () => {}) // 'close' follows
-    socket.once('close', onClose)
-    socket.once('connect', () => {
-      if (isSelfConnected(socket)) {
-        failure ??= 'refused'
-        return resetSocket(socket) // leaves the port free for the target
-      }
-      clearTimeout(limit)
-      socket.off('close', onClose)
-      settle({ socket, address })
+  const attempt = (address: string) => {
+    const socket = dial(address, { port, from, localPorts }, outcome => {
+      if ('socket' in outcome) return settle(outcome)
+      failure ??= outcome.failure
+      lack ??= outcome.lack ?? null
+      if (socket && attempts.delete(socket)) next()
     })
+    if (socket) {
+      attempts.add(socket)
+    } else {
+      lack ??= 'no_local_port'
+      next()
+    }
   }
   const next = () => {
     clearTimeout(stagger)
     const address = remaining.shift()
-    if (address !== undefined) dial(address)
+    if (address !== undefined) attempt(address)
     else if (attempts.size === 0) settle({ failure, lack })
     if (remaining.length > 0) stagger = setTimeout(next, staggerMs)
   }
@@ -84,7 +70,43 @@ export function connectFirst(
   return promise
 }
 
-const lackIn = ({ errored }: Socket): string | null => errored && lackOf(errored)
+interface Route {
+  readonly port: number
+  readonly from: DialFrom | null
+  readonly localPorts: LocalPorts
+}
+
+/** Dials one address, for 3 s at most, and calls `onEnd` once. Returns null if no local port is left for the address. */
+function dial(
+  address: string,
+  { port, from, localPorts }: Route,
+  onEnd: (outcome: ConnectedAddress | DialFailure) => void
+): Socket | null {
+  const localAddress = from?.[familyOf(address)] ?? undefined
+  if (localPorts.areUsedUp(address, port, localAddress ?? null)) return null
+  const socket = connect({ host: address, port, localAddress, ...socketOptions, autoSelectFamily: false })
+  const limit = setTimeout(() => socket.destroy(), attemptMs)
+  let reason: string | null = 'timeout'
+  const onClose = () => {
+    clearTimeout(limit)
+    const { errored } = socket
+    const lack = errored && lackOf(errored)
+    if (lack === 'no_local_port') localPorts.usedUp(address, port, localAddress ?? null)
+    onEnd({ failure: errored ? failureOf(errored) : reason, lack })
+  }
+  socket.on('error', () => {}) // 'close' follows
+  socket.once('close', onClose)
+  socket.once('connect', () => {
+    if (isSelfConnected(socket)) {
+      reason = 'refused'
+      return resetSocket(socket) // leaves the port free for the target
+    }
+    clearTimeout(limit)
+    socket.off('close', onClose)
+    onEnd({ socket, address })
+  })
+  return socket
+}
 
 /** A dial of a free port of this host can get the same local port (simultaneous open, RFC 9293 section 3.5). */
 const isSelfConnected = ({ localAddress, localPort, remoteAddress, remotePort }: Socket): boolean =>
