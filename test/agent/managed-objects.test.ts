@@ -40,33 +40,14 @@ function open(t: Test, dir = t.testdir()) {
       db.transaction(work)
     }
   }
+  const withdraw = async (id: string) => {
+    applied.delete(id)
+    if (!holdsDrains) return { done: Promise.resolve() }
+    return { done: new Promise<void>(resolve => void drains.push(resolve)) }
+  }
   const objects = new ManagedObjects({
     store: openObjectStore(counted),
-    kinds: () => [
-      defineObjectKind({
-        kind: 'sample',
-        push: Echo,
-        readPush: ({ text }) => ({ id: text, revision: 1 }),
-        answer: id => ({ text: id }),
-        async apply(id, { text }) {
-          applies.push(text)
-          const code = refused.get(text)
-          if (code) throw new Refused(code, `${text} cannot be applied`)
-          applied.set(id, text)
-        },
-        /** 'a:2' is the third object of group 'a'. */
-        applyOrder({ text }) {
-          const [, group, rank] = /^(\w+):(\d)/.exec(text) ?? []
-          if (group === undefined) throw new Error('the object has no order')
-          return { group, rank: Number(rank) }
-        },
-        async withdraw(id) {
-          applied.delete(id)
-          if (!holdsDrains) return { done: Promise.resolve() }
-          return { done: new Promise<void>(resolve => void drains.push(resolve)) }
-        }
-      })
-    ],
+    kinds: () => [sampleKind({ applied, applies, refused, withdraw })],
     call: () => ({ codec }) as AgentCall, // the only member that is used
     clock,
     log
@@ -94,6 +75,35 @@ function open(t: Test, dir = t.testdir()) {
     synced
   }
 }
+
+interface SampleKind {
+  readonly applied: Map<string, string>
+  readonly applies: string[]
+  readonly refused: ReadonlyMap<string, string>
+  withdraw(id: string): Promise<{ done: Promise<void> }>
+}
+
+const sampleKind = ({ applied, applies, refused, withdraw }: SampleKind) =>
+  defineObjectKind({
+    kind: 'sample',
+    push: Echo,
+    readPush: ({ text }) => ({ id: text, revision: 1 }),
+    answer: id => ({ text: id }),
+    async apply(id, { text }) {
+      applies.push(text)
+      const code = refused.get(text)
+      if (code) throw new Refused(code, `${text} cannot be applied`)
+      applied.set(id, text)
+    },
+    /** 'a:2' is the third object of group 'a'. */
+    applyOrder({ text }) {
+      const [, group, rank] = /^(\w+):(\d)/.exec(text) ?? []
+      if (group === undefined) throw new Error('the object has no order')
+      return { group, rank: Number(rank) }
+    },
+    withdraw
+  })
+
 const nextTurn = () => new Promise<void>(resolve => setImmediate(() => setImmediate(resolve)))
 
 t.test('an object that was put is applied, saved, and part of the digest', async t => {

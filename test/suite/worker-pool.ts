@@ -52,29 +52,14 @@ export function openWorkerPool(env: NodeJS.ProcessEnv): WorkerPool {
 
   async function runFile(file: string, output: Readable): Promise<void> {
     const worker = idle.pop() ?? startWorker()
-    const { child } = worker
-    const over = new AbortController()
-    const timer = setTimeout(() => child.kill('SIGKILL'), workerTimeoutMs)
-    const fileEnd = new Promise<FileEnd>((resolve, reject) => {
-      child.on('message', (message: FromWorker) => {
-        if ('text' in message) output.push(message.text)
-        else if ('leftovers' in message) resolve(message) // tap also sends messages
-      })
-      once(child, 'exit', over).then(
-        ([code, signal]) => reject(new Error(`the process of ${file} ended: ${signal ?? code}`)),
-        () => {} // the file ended first
-      )
-    })
-    child.send(file)
+    let isReusable = false
     try {
-      const { hasPassed, leftovers } = await fileEnd
+      const { hasPassed, leftovers } = await runIn(worker, file, output)
       if (leftovers.length > 0) throw new Error(`${file} left behind: ${leftovers.join(', ')}`)
-      if (hasPassed) idle.push(worker)
+      isReusable = hasPassed
     } finally {
-      if (!idle.includes(worker)) await end(worker)
-      clearTimeout(timer)
-      over.abort()
-      child.removeAllListeners('message')
+      if (isReusable) idle.push(worker)
+      else await end(worker)
     }
   }
 
@@ -96,5 +81,29 @@ export function openWorkerPool(env: NodeJS.ProcessEnv): WorkerPool {
     async close() {
       await Promise.all([...all].map(end))
     }
+  }
+}
+
+/** Runs a file in a worker, and pushes its TAP to `output`. Rejects if the worker exits before the file has ended. */
+async function runIn({ child }: Worker, file: string, output: Readable): Promise<FileEnd> {
+  const over = new AbortController()
+  const timer = setTimeout(() => child.kill('SIGKILL'), workerTimeoutMs)
+  const fileEnd = new Promise<FileEnd>((resolve, reject) => {
+    child.on('message', (message: FromWorker) => {
+      if ('text' in message) output.push(message.text)
+      else if ('leftovers' in message) resolve(message) // tap also sends messages
+    })
+    once(child, 'exit', over).then(
+      ([code, signal]) => reject(new Error(`the process of ${file} ended: ${signal ?? code}`)),
+      () => {} // the file ended first
+    )
+  })
+  child.send(file)
+  try {
+    return await fileEnd
+  } finally {
+    clearTimeout(timer)
+    over.abort()
+    child.removeAllListeners('message')
   }
 }

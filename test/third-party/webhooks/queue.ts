@@ -19,15 +19,26 @@ export interface Event {
   readonly data: Readonly<Record<string, unknown>>
 }
 
-export type Queue = ReturnType<typeof openQueue>
+export interface Queue {
+  wants(name: EventName): boolean
+  /** Queues the event for its endpoints, in the transaction that causes it. */
+  put(event: Event, em: EntityManager): Promise<void>
+  /** Returns the first event of an endpoint if it is due. Later events wait for it. */
+  due(endpoint: string): Promise<Delivery | null>
+  recordOutcome(row: Delivery, outcome: Outcome): Promise<void>
+  /** Turns the events of removed endpoints into dead letters. */
+  start(): Promise<void>
+  /** Returns how many events of the endpoint were dropped since the start. */
+  dropped(endpoint: string): number
+}
+
 type Services = Pick<Kernel<typeof config>, 'config' | 'store' | 'clock' | 'log'>
 
-export function openQueue({ config: { endpoints }, store, clock, log }: Services) {
-  const dropped = new Map<string, number>()
+export function openQueue({ config: { endpoints }, store, clock, log }: Services): Queue {
+  const { drop, dropped } = openDropCounter(log)
 
   const wants = (name: EventName): boolean => endpoints.some(({ events }) => events.includes(name))
 
-  /** Queues the event for its endpoints, in the transaction that causes it. */
   async function put({ name, at, data }: Event, em: EntityManager): Promise<void> {
     for (const { name: endpoint } of endpoints.filter(({ events }) => events.includes(name))) {
       if ((await em.count(Delivery, { endpoint, deadAt: null })) >= maxWaiting) {
@@ -40,18 +51,6 @@ export function openQueue({ config: { endpoints }, store, clock, log }: Services
     }
   }
 
-  function drop(endpoint: string): void {
-    const count = (dropped.get(endpoint) ?? 0) + 1
-    dropped.set(endpoint, count)
-    if (Number.isInteger(Math.log2(count)))
-      log.warn(
-        'webhook.dropped',
-        `the queue of this endpoint is full (${maxWaiting} events): the event is dropped`,
-        { endpoint, count }
-      )
-  }
-
-  /** Returns the first event of an endpoint if it is due. Later events wait for it. */
   async function due(endpoint: string): Promise<Delivery | null> {
     const first = await store.read(em => firstWaiting(endpoint, em))
     return first && first.nextAt <= clock.now() ? first : null
@@ -75,7 +74,6 @@ export function openQueue({ config: { endpoints }, store, clock, log }: Services
     else log.warn('webhook.failed', 'the delivery failed and will be retried', fields)
   }
 
-  /** Turns the events of removed endpoints into dead letters. */
   async function start(): Promise<void> {
     const removed = { $nin: endpoints.map(({ name }) => name) }
     const error = 'the endpoint is no longer configured'
@@ -86,7 +84,24 @@ export function openQueue({ config: { endpoints }, store, clock, log }: Services
     })
   }
 
-  return { wants, put, due, recordOutcome, start, dropped: (endpoint: string) => dropped.get(endpoint) ?? 0 }
+  return { wants, put, due, recordOutcome, start, dropped }
+}
+
+/** Counts dropped events for each endpoint, and logs the 1st, 2nd, 4th, 8th and so on. */
+function openDropCounter(log: Services['log']) {
+  const counts = new Map<string, number>()
+  const dropped = (endpoint: string): number => counts.get(endpoint) ?? 0
+  function drop(endpoint: string): void {
+    const count = dropped(endpoint) + 1
+    counts.set(endpoint, count)
+    if (Number.isInteger(Math.log2(count)))
+      log.warn(
+        'webhook.dropped',
+        `the queue of this endpoint is full (${maxWaiting} events): the event is dropped`,
+        { endpoint, count }
+      )
+  }
+  return { drop, dropped }
 }
 
 async function firstWaiting(endpoint: string, em: EntityManager): Promise<Delivery | undefined> {
