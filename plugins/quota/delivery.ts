@@ -1,5 +1,5 @@
 // Pushes quotas to agents.
-import { defineObjectKind, type ObjectKey } from '../../kernel/control/managed-objects.ts'
+import { defineObjectKind, type ObjectKey, type ObjectKind } from '../../kernel/control/managed-objects.ts'
 import type { ConnectionHooks, Peer } from '../../kernel/control/peers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { JournalPosition, Stats } from '../stats/exports.ts'
@@ -17,7 +17,17 @@ export const objectKey = ({ clientId, userId: id }: Pick<Quota, 'clientId' | 'us
   id
 })
 
-export const openDelivery = (deps: Services) => ({ kind: openKind(deps), ...openConnection(deps) })
+export interface QuotaDelivery {
+  /** Pushes quotas to agents. */
+  readonly kind: ObjectKind
+  /** Sends all quotas again to a new agent process. */
+  readonly connection: ConnectionHooks
+}
+
+export const openDelivery = (deps: Services): QuotaDelivery => ({
+  kind: openKind(deps),
+  connection: openConnection(deps)
+})
 
 const openKind = ({ clock, log, stats }: Services) =>
   defineObjectKind({
@@ -82,7 +92,7 @@ const removal = {
   hold_secs: 0
 }
 
-function openConnection({ store, control, log }: Services) {
+function openConnection({ store, control, log }: Services): ConnectionHooks {
   /** A new agent process may have older state than its revisions claim, from a restored copy or after a power failure. */
   async function replayIfNew({ clientId, instanceId }: Peer): Promise<void> {
     try {
@@ -117,12 +127,10 @@ function openConnection({ store, control, log }: Services) {
     }
   }
 
-  const connection: ConnectionHooks = {
+  return {
     /** Capabilities are known only while an agent is connected. */
     joined(peer) {
       void (peer.can(capability) ? replayIfNew(peer) : markUnenforced(peer))
     }
   }
-
-  return { connection }
 }

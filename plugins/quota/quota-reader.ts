@@ -18,7 +18,17 @@ interface Services extends Pick<Kernel, 'store' | 'clock'> {
   readonly users: Users
 }
 
-export function openQuotaReader({ store, clock, clients, users }: Services) {
+export interface QuotaReader {
+  /** Throws `not_owner` unless the caller is the user or a superadmin. */
+  read(pair: PairParams, principal: Principal): Promise<QuotaRow>
+  /** Throws `not_owner` unless the caller is the user or a superadmin. */
+  listOfUser(userId: string, principal: Principal): Promise<PagedRows<QuotaRow>>
+  listOfClient(clientId: string): Promise<PagedRows<QuotaRow>>
+  /** Lists all quotas by client and user. */
+  listAll(): PagedRows<QuotaRow>
+}
+
+export function openQuotaReader({ store, clock, clients, users }: Services): QuotaReader {
   /** Call it before any lookup, so that the answer does not reveal existing objects. */
   function requireSelf(userId: string, principal: Principal): void {
     if (principal.role !== 'superadmin' && principal.userId !== userId)
@@ -49,7 +59,6 @@ export function openQuotaReader({ store, clock, clients, users }: Services) {
     return list({ clientId }, 'userId')
   }
 
-  /** All quotas, by client and user. */
   const listAll = (): PagedRows<QuotaRow> => ({
     async page(after, take, em) {
       const [client = '', user = ''] = after.split(' ')

@@ -5,13 +5,13 @@ import type { Kernel } from '../../kernel/plugin.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import type { Clients } from '../clients/exports.ts'
 import type { Rules } from '../rules/exports.ts'
-import type { Stats } from '../stats/exports.ts'
+import type { AfterCommit, CommittedBytes, Stats } from '../stats/exports.ts'
 import type { Users } from '../users/exports.ts'
-import { objectKey, openDelivery } from './delivery.ts'
+import { objectKey, openDelivery, type QuotaDelivery } from './delivery.ts'
 import { Quota } from './entities.ts'
 import { notifyLevels } from './levels.ts'
-import { openLifecycle } from './lifecycle.ts'
-import { openQuotaReader, throwQuotaNotFound, toRow } from './quota-reader.ts'
+import { type Lifecycle, openLifecycle } from './lifecycle.ts'
+import { openQuotaReader, type QuotaReader, throwQuotaNotFound, toRow } from './quota-reader.ts'
 import { recordExhaustion } from './record-exhaustion.ts'
 import { unsupported } from './requirement.ts'
 import {
@@ -33,17 +33,25 @@ export interface Services extends Kernel<typeof keys> {
   readonly rules: Rules
   readonly stats: Stats
 }
-export type Quotas = ReturnType<typeof openQuotas>
+
+export interface Quotas extends QuotaReader, QuotaDelivery {
+  /** Creates or changes a quota. An existing quota keeps its usage and period. */
+  set(pair: PairParams, body: SetBody, call: Change): Promise<QuotaRow>
+  patch(pair: PairParams, body: ChangeBody, call: Change): Promise<QuotaRow>
+  remove(pair: PairParams, call: Change): Promise<void>
+  /** Adds committed bytes to the quotas of their owners. */
+  onCommitted(committed: readonly CommittedBytes[], em: EntityManager): Promise<AfterCommit[]>
+  readonly lifecycle: Lifecycle
+}
 
 type Change = Pick<Call, 'change'>
 
 const reportMs = 1_000
 
-export function openQuotas(deps: Services) {
+export function openQuotas(deps: Services): Quotas {
   const { store, clock, control, clients, users } = deps
   const lifecycle = openLifecycle(deps)
 
-  /** Creates or changes a quota. An existing quota keeps its usage and period. */
   async function set(pair: PairParams, body: SetBody, { change }: Change): Promise<QuotaRow> {
     const anchor = checkAnchor(body.billing_anchor, clock.now())
     const { client, found } = await store.read(em => find(pair, deps, em))
