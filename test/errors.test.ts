@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { errorIndex, errorIndexFile, indexText } from '../config/build/errors.ts'
+import { errorIndex, errorIndexFile, indexText } from '../config/build/error-index.ts'
 import { sluice } from './support/process.ts'
 
 const index = await errorIndex()

@@ -3,7 +3,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
-import { ofSqlite, openingIn, suite, testsOnPostgres } from './postgres/tests.ts'
+import { ofSqlite, openingIn, suite, testsOnPostgres } from './postgres/test-selection.ts'
 
 const root = join(import.meta.dirname, '..')
 const textOf = (file: string): string => readFileSync(join(root, file), 'utf8')

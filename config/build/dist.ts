@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { agentBundle } from './agent/bundle.ts'
 import { writeDocuments } from './documents.ts'
 import { importBundledLibraries } from './library-bundles.ts'
-import { writeManual } from './man.ts'
+import { writeManual } from './manual-pages.ts'
 import { buildSite } from './site/build.ts'
 
 const root = join(import.meta.dirname, '..', '..')

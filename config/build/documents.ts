@@ -2,7 +2,7 @@
 // are not in the repository, but in the package and on the site. npm run docs
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { errorIndex, errorsDocument } from './errors.ts'
+import { errorIndex, errorsDocument } from './error-index.ts'
 import { eventsDocument } from './log-events.ts'
 import { pluginApi } from './plugin-api.ts'
 

@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { writeManual } from '../build/man.ts'
+import { writeManual } from '../build/manual-pages.ts'
 import { root, run } from './run.ts'
 
 export type ZshFolder = 'vendor-completions' | 'site-functions'

@@ -2,25 +2,25 @@
 import { balance } from './cases/balance.ts'
 import { budget } from './cases/budget.ts'
 import { bytes } from './cases/bytes.ts'
-import { closing, udpClosing } from './cases/closing.ts'
+import { closedMeters, udpClosedMeters } from './cases/closed-meters.ts'
+import { connectionLists, udpConnectionLists } from './cases/connection-lists.ts'
+import { connectionRecords } from './cases/connection-records.ts'
 import { dialFrom } from './cases/dial-from.ts'
-import { dialing } from './cases/dialing.ts'
-import { ended } from './cases/ended.ts'
+import { dials } from './cases/dials.ts'
 import { filters } from './cases/filters.ts'
 import { firstRead } from './cases/first-read.ts'
+import { flowRecords } from './cases/flow-records.ts'
 import { guards } from './cases/guards.ts'
 import { health } from './cases/health.ts'
 import { lifecycle } from './cases/lifecycle.ts'
 import { limitsOnPaths } from './cases/limits-on-paths.ts'
-import { looking, udpLooking } from './cases/looking.ts'
 import { losses, udpLosses } from './cases/losses.ts'
 import { meters } from './cases/meters.ts'
-import { names } from './cases/names.ts'
 import { preamble } from './cases/preamble.ts'
-import { replacing } from './cases/replacing.ts'
+import { ruleReplacement } from './cases/rule-replacement.ts'
+import { targetNames } from './cases/target-names.ts'
 import { tlsNames } from './cases/tls-names.ts'
 import { udpBalance } from './cases/udp-balance.ts'
-import { udpEnded } from './cases/udp-ended.ts'
 import { udpFirstRead } from './cases/udp-first-read.ts'
 import { udpFlows } from './cases/udp-flows.ts'
 import { udpGuards } from './cases/udp-guards.ts'
@@ -28,30 +28,30 @@ import { udpLifecycle } from './cases/udp-lifecycle.ts'
 import { udpLimits } from './cases/udp-limits.ts'
 import { udpMeters } from './cases/udp-meters.ts'
 import { udpPreamble } from './cases/udp-preamble.ts'
-import { udpReplacing } from './cases/udp-replacing.ts'
+import { udpRuleReplacement } from './cases/udp-rule-replacement.ts'
 import { udpTargets } from './cases/udp-targets.ts'
 
 export const cases = {
   ...bytes,
-  ...dialing,
-  ...names,
+  ...dials,
+  ...targetNames,
   ...losses,
   ...dialFrom,
   ...lifecycle,
   ...filters,
   ...guards,
   ...meters,
-  ...closing,
+  ...closedMeters,
   ...budget,
   ...tlsNames,
   ...health,
-  ...ended,
+  ...connectionRecords,
   ...preamble,
   ...firstRead,
   ...balance,
   ...limitsOnPaths,
-  ...looking,
-  ...replacing
+  ...connectionLists,
+  ...ruleReplacement
 }
 export const udpCases = {
   ...udpFlows,
@@ -59,13 +59,13 @@ export const udpCases = {
   ...udpLimits,
   ...udpGuards,
   ...udpMeters,
-  ...udpClosing,
+  ...udpClosedMeters,
   ...udpTargets,
   ...udpLosses,
-  ...udpEnded,
+  ...flowRecords,
   ...udpPreamble,
   ...udpFirstRead,
   ...udpBalance,
-  ...udpLooking,
-  ...udpReplacing
+  ...udpConnectionLists,
+  ...udpRuleReplacement
 }

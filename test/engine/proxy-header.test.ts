@@ -1,7 +1,7 @@
 // Both parsers of PROXY protocol headers: TypeScript, and C++ where there is a compiler.
 import t from 'tap'
 import { generateHeaders } from './generated-headers.ts'
-import { compileJudge, judgeInTypeScript } from './judged-headers.ts'
+import { compileJudge, judgeInTypeScript } from './header-judges.ts'
 import { type HeaderCase, headerCases } from './proxy-headers.ts'
 
 const judgeInCpp = compileJudge(t.testdir())

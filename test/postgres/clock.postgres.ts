@@ -1,13 +1,13 @@
 // Steps the clock of the database, which the heartbeats of the servers use.
 import t, { type Test } from 'tap'
-import { type Place, type Server, until, withServers } from '../servers/place.ts'
+import { type Server, type ServerPlace, until, withServers } from '../servers/server-place.ts'
 import { type SettableClock, settableClock } from '../support/settable-clock.ts'
 
 const options = { timeout: 120_000 }
 const threeHours = 3 * 3600 // s
 
 /** Two servers, and the clock of their database. */
-function withClock(work: (place: Place, clock: SettableClock) => Promise<void>): Promise<void> {
+function withClock(work: (place: ServerPlace, clock: SettableClock) => Promise<void>): Promise<void> {
   let clock: SettableClock | undefined
   const databaseEnv = (t: Pick<Test, 'teardown'>) => {
     clock = settableClock(t)
@@ -19,11 +19,11 @@ function withClock(work: (place: Place, clock: SettableClock) => Promise<void>):
   })
 }
 
-const seen = ({ query }: Place) =>
+const seen = ({ query }: ServerPlace) =>
   query<{ id: string; at: string }>('select server_id as id, seen_at as at from servers_server order by 1')
 
 /** Waits until each server has sent two heartbeats. */
-async function shown(place: Place): Promise<void> {
+async function shown(place: ServerPlace): Promise<void> {
   for (let times = 0; times < 2; times++) {
     const before = new Map((await seen(place)).map(({ id, at }) => [id, at]))
     await until(

@@ -9,7 +9,7 @@ import { openStore } from '../../kernel/store/open.ts'
 import { runAt } from '../../kernel/store/postgres/sessions.ts'
 import { spawnChild } from '../support/child-process.ts'
 import { makeCluster } from './cluster.ts'
-import { testsOnPostgres } from './tests.ts'
+import { testsOnPostgres } from './test-selection.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const { at, start, remove } = await makeCluster()

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Helper, startHelper } from '../bench/scale/processes.ts'
 import type { Arrivals, Books, FleetOrder, Where } from './fleet.ts'
-import { type Agent, type Place, until } from './place.ts'
+import { type Agent, type ServerPlace, until } from './server-place.ts'
 
 export interface Fleet {
   readonly agents: readonly Agent[]
@@ -29,7 +29,7 @@ interface Options {
 const joinMs = 300_000
 
 /** Starts agents in a process and waits until all are connected. */
-export async function startFleet(place: Place, count: number, options: Options = {}): Promise<Fleet> {
+export async function startFleet(place: ServerPlace, count: number, options: Options = {}): Promise<Fleet> {
   const ofServers = new Map(place.servers.map(({ id, controlPort }) => [controlPort, id]))
   const { first = 0, ports: ids = ofServers, env = {}, books = '' } = options
   const agents = await place.addClients(count)

@@ -1,7 +1,7 @@
 // Callers that make changes at any server and record the outcome of each.
 import { setTimeout as pause } from 'node:timers/promises'
 import { newId } from '../../kernel/base/id.ts'
-import { type Call, oneOf, type Place, type Reply, ruleOf, type Server } from './place.ts'
+import { type Call, oneOf, type Reply, ruleOf, type Server, type ServerPlace } from './server-place.ts'
 
 /** A change is made or refused, or its outcome is unknown. */
 export type Outcome = Reply & { readonly tries: number; readonly servers: readonly string[] }
@@ -47,7 +47,7 @@ const lowestPort = 20_000
 
 /** Makes rules at random servers for random agents until it is ended. */
 export function makeRules(
-  { servers }: Pick<Place, 'servers'>,
+  { servers }: Pick<ServerPlace, 'servers'>,
   clientIds: readonly string[],
   { callers = 4, restMs = 20 } = {}
 ) {

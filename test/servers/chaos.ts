@@ -8,16 +8,16 @@ import type { PostgresPlace } from '../../kernel/store/sql/database.ts'
 import { type SettableClock, settableClock } from '../support/settable-clock.ts'
 import { allConnected, distribution, type Fleet, startFleet, whereAll } from './agents.ts'
 import type { Report } from './checks.ts'
-import { endOf } from './end.ts'
 import { breakOne, databaseVictim, fleetVictim, serverVictim, supervise, type Victim } from './faults.ts'
+import { finalState } from './final-state.ts'
 import { judge } from './judge.ts'
-import { requireOneSession } from './killed.ts'
+import { requireOneSession } from './kill-server.ts'
 import { type Link, openLink } from './link.ts'
-import { oneOf, type Place, type Teardown } from './place.ts'
 import { promote, recordRestored } from './promotion.ts'
-import { isWritten, type Line, openRecorder, type Recorder, readRecord, recorded } from './record.ts'
 import { firstValue, runRegisters } from './register.ts'
 import { runRevocations } from './revocations.ts'
+import { isWritten, type Line, openRecorder, type Recorder, readRecord, recorded } from './run-log.ts'
+import { oneOf, type ServerPlace, type Teardown } from './server-place.ts'
 
 interface Options {
   readonly minutes: number
@@ -50,7 +50,7 @@ export function chaosOf(ids: readonly string[]) {
     urlOf: (id: string, url: string): string =>
       Object.assign(new URL(url), { port: of(links, id).port }).href,
     envOf: (id: string) => of(clocks, id).env,
-    run: (place: Place, report: Report, options: Options) =>
+    run: (place: ServerPlace, report: Report, options: Options) =>
       chaos(place, report, { ...options, links, clocks })
   }
 }
@@ -73,7 +73,7 @@ interface Means extends Options {
   readonly clocks: ReadonlyMap<string, SettableClock> // of servers, and of the database
 }
 
-async function chaos(bare: Place, report: Report, options: Means): Promise<void> {
+async function chaos(bare: ServerPlace, report: Report, options: Means): Promise<void> {
   let isRight = false
   const dir = mkdtempSync(join(tmpdir(), 'sluice-chaos-')) // stays, with all logs, if a check fails
   bare.teardown(() => isRight && rmSync(dir, { recursive: true }))
@@ -99,14 +99,14 @@ async function chaos(bare: Place, report: Report, options: Means): Promise<void>
 
   const where = whereAll(fleets)
   report.figure('at the end', distribution(await allConnected({ where }, agentMs * 3)))
-  recorder.add(await endOf(place, fleets))
+  recorder.add(await finalState(place, fleets))
   isRight = judgeLog(readRecord(file), report)
   await requireOneSession(place, report, clientIds.length)
   if (options.log !== '' || !isRight) report.figure('log of all calls', file)
   if (!isRight) report.figure('logs of the servers', dir)
 }
 
-const recordedPlace = (place: Place, recorder: Recorder): Place => ({
+const recordedPlace = (place: ServerPlace, recorder: Recorder): ServerPlace => ({
   ...place,
   servers: place.servers.map(server => recorded(server, recorder)),
   get cluster() {
@@ -137,7 +137,7 @@ export function judgeLog(lines: readonly Line[], report: Report): boolean {
 }
 
 /** Starts the agents. Returns them with everything that may break. */
-async function populate(place: Place, dir: string, { agents, links, clocks }: Means) {
+async function populate(place: ServerPlace, dir: string, { agents, links, clocks }: Means) {
   const servers: Victim[] = []
   const ports = new Map<number, string>()
   for (const server of place.servers) {
@@ -164,7 +164,7 @@ async function populate(place: Place, dir: string, { agents, links, clocks }: Me
 }
 
 async function rulesOf(
-  { servers: [server] }: Place,
+  { servers: [server] }: ServerPlace,
   clientIds: readonly string[]
 ): Promise<readonly string[]> {
   const ids: string[] = []
@@ -187,7 +187,7 @@ interface Breaking {
 
 /** Breaks one or two at a time. Halfway, a standby takes over. */
 async function breakAll(
-  place: Place,
+  place: ServerPlace,
   { servers, all }: { readonly servers: readonly Victim[]; readonly all: readonly Victim[] },
   { minutes, links, recorder, clientIds }: Breaking
 ): Promise<void> {

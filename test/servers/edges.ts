@@ -14,7 +14,7 @@ import { Report as BanReport, messages as banMessages, capability as bans } from
 import { Report as JournalReport, messages as journalMessages } from '../../plugins/journal/wire.ts'
 import { RulePush, RuleRemove, messages as ruleMessages } from '../../plugins/rules/wire.ts'
 import { decide, ruleIdOf } from './changes.ts'
-import { type Agent, type Place, ruleOf, type Server, type Teardown } from './place.ts'
+import { type Agent, ruleOf, type Server, type ServerPlace, type Teardown } from './server-place.ts'
 
 export interface Edge extends Agent {
   readonly ruleId: string
@@ -70,7 +70,7 @@ export async function connect(
 }
 
 /** Makes an agent with a rule that has answered all requests of the server. */
-export async function edgeAt(place: Place, server: Server, agent: Agent): Promise<Edge> {
+export async function edgeAt(place: ServerPlace, server: Server, agent: Agent): Promise<Edge> {
   const old = await connect(place, server, agent)
   const made = { method: 'POST', path: '/v1/rules', body: ruleOf(agent.clientId, port) }
   const reply = await decide([server], made) // changes of many agents conflict
@@ -87,11 +87,15 @@ export async function edgeAt(place: Place, server: Server, agent: Agent): Promis
 }
 
 /** Sets the next certificate of the servers, which ask agents about it after their next start. */
-export const stageCertificate = ({ query }: Place) =>
+export const stageCertificate = ({ query }: ServerPlace) =>
   query(`insert into kernel_store_value (name, value) values ('next_leaf', repeat('ab', 32))`)
 
 /** Makes an agent that was asked for its next certificate, and answers when it sends. */
-export async function askedAt(place: Place, server: Server, agent: Agent): Promise<Omit<Edge, 'ruleId'>> {
+export async function askedAt(
+  place: ServerPlace,
+  server: Server,
+  agent: Agent
+): Promise<Omit<Edge, 'ruleId'>> {
   const { promise: sending, resolve: send } = Promise.withResolvers<void>()
   const old = await connect(place, server, agent, name => (name === NextPin.name ? sending : 'accept'))
   await old.until(NextPin.name)

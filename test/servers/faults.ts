@@ -4,8 +4,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { SettableClock } from '../support/settable-clock.ts'
 import type { Fleet } from './agents.ts'
 import type { Link } from './link.ts'
-import { oneOf, type Place, type Server } from './place.ts'
-import type { Recorder } from './record.ts'
+import type { Recorder } from './run-log.ts'
+import { oneOf, type Server, type ServerPlace } from './server-place.ts'
 
 /** A process that can be broken. Each fault resolves when it is over. */
 export interface Victim {
@@ -101,7 +101,7 @@ export const fleetVictim = (name: string, fleet: Fleet, clock: SettableClock): V
   }
 })
 
-export const databaseVictim = (place: Place, clock: SettableClock): Victim => ({
+export const databaseVictim = (place: ServerPlace, clock: SettableClock): Victim => ({
   name: 'database',
   faults: {
     async kill(forMs) {

@@ -14,7 +14,7 @@ import { RulePush, RuleRemove, messages as ruleMessages, updateCapability } from
 import { agentAddress } from '../bench/scale/agent-address.ts'
 import { serveOrders } from '../bench/scale/processes.ts'
 import { type Book, type Counted, type Held, openBooks } from './books.ts'
-import type { Agent } from './place.ts'
+import type { Agent } from './server-place.ts'
 
 export type FleetOrder =
   | {

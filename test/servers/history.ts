@@ -1,7 +1,7 @@
 // The log of a run for one register: its writes with their tries, and its reads.
 import { isMade } from './changes.ts'
-import type { Called, Line, Promoted } from './record.ts'
 import { firstValue } from './register.ts'
+import type { Called, Line, Promoted } from './run-log.ts'
 
 export interface Write {
   readonly value: number

@@ -1,8 +1,8 @@
 // The judge of `npm run test:servers -- --only chaos` finds each fault in a log, and none in a correct log.
 import t from 'tap'
 import { judge } from './judge.ts'
-import type { Called, End, Line, Promoted } from './record.ts'
 import { firstValue } from './register.ts'
+import type { Called, End, Line, Promoted } from './run-log.ts'
 
 const ruleId = '01J8Z5M9C5W7R2T4V6X8Y0A1B3'
 const path = `/v1/rules/${ruleId}`

@@ -1,8 +1,8 @@
 // Judges the log of a run: pure functions of its lines.
 import { isMade } from './changes.ts'
 import { acknowledgedAt, erasOf, isLoose, plain, type Register, registersOf } from './history.ts'
-import { unexplained } from './linear.ts'
-import type { Bytes, Called, End, Ended, Line, Promoted } from './record.ts'
+import type { Bytes, Called, End, Ended, Line, Promoted } from './run-log.ts'
+import { unexplainedReads } from './unexplained-reads.ts'
 
 export interface Verdict {
   readonly check: string
@@ -34,7 +34,7 @@ export function judge(lines: readonly Line[]): Verdict[] {
 
 const checks: Readonly<Record<string, (story: Story) => readonly unknown[]>> = {
   'one order of all calls explains each read of a register': ({ registers, promoted }) =>
-    registers.flatMap(register => unexplained(register, promoted)),
+    registers.flatMap(register => unexplainedReads(register, promoted)),
   'a standby that takes over has what was acknowledged before its point': behindPoint,
   'the last acknowledged write of each register is in the store': notStored,
   'the audit log has one entry for each acknowledged write, and none twice': wrongEntries,

@@ -5,8 +5,8 @@ import type { Cluster, Standby } from '../postgres/cluster.ts'
 import { detach } from '../postgres/pair.ts'
 import { decide } from './changes.ts'
 import type { Link } from './link.ts'
-import { type Place, ruleOf, until } from './place.ts'
-import { type Recorder, registerOf, type Values } from './record.ts'
+import { type Recorder, registerOf, type Values } from './run-log.ts'
+import { ruleOf, type ServerPlace, until } from './server-place.ts'
 
 interface Options {
   readonly standby: Standby
@@ -20,7 +20,7 @@ const lagMs = 5_000 // the standby misses at least this time and this number of 
 const lostWrites = 20
 
 /** Returns the record of the failover, without the time when each server has detected it. */
-export async function promote(place: Place, { standby, recorder, links, clientIds }: Options) {
+export async function promote(place: ServerPlace, { standby, recorder, links, clientIds }: Options) {
   const began = performance.now()
   await withClients([place.cluster, standby], ([primary, follower]) => detach(primary, follower))
   const lost = clientIds.map(clientId =>
@@ -50,7 +50,7 @@ export async function promote(place: Place, { standby, recorder, links, clientId
 
 /** Waits until each server gets an answer of the store. */
 export async function recordRestored(
-  { servers }: Place,
+  { servers }: ServerPlace,
   promoted: Awaited<ReturnType<typeof promote>>,
   { add }: Recorder
 ): Promise<void> {
@@ -62,7 +62,7 @@ export async function recordRestored(
 }
 
 /** Returns the register value of each rule in the store. */
-export async function valuesIn({ query }: Pick<Place, 'query'>): Promise<Values> {
+export async function valuesIn({ query }: Pick<ServerPlace, 'query'>): Promise<Values> {
   const rows = await query<{ id: string; targets: string }>('select id, targets from rules')
   return Object.fromEntries(
     rows.map(({ id, targets }) => [id, registerOf({ targets: JSON.parse(targets) }) ?? -1])

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { startFleet } from './agents.ts'
 import { type Report, spread } from './checks.ts'
-import { oneOf, type Place, ruleOf } from './place.ts'
+import { oneOf, ruleOf, type ServerPlace } from './server-place.ts'
 
 const goalMs = 100
 const restMs = 20
@@ -12,7 +12,7 @@ interface Options {
   readonly pushes: number
 }
 
-export async function pushes(place: Place, report: Report, options: Options): Promise<void> {
+export async function pushes(place: ServerPlace, report: Report, options: Options): Promise<void> {
   const fleet = await startFleet(place, options.agents)
   const [asked, ...others] = place.servers
   if (!asked) throw new RangeError('there are no servers')

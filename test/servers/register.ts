@@ -1,7 +1,7 @@
 // Uses rules as registers, each with one writer and many readers at all servers. The log of the run has all reads.
 import { setTimeout as pause } from 'node:timers/promises'
 import { decide } from './changes.ts'
-import { oneOf, type Place } from './place.ts'
+import { oneOf, type ServerPlace } from './server-place.ts'
 
 const restMs = 100
 const patienceMs = 3_000
@@ -9,7 +9,7 @@ const patienceMs = 3_000
 export const firstValue = 65_535 // target port of a new rule: it counts as 0
 
 /** Writes 1, 2, 3 and so on as the port of the target of each rule, and reads it, until it is ended. */
-export function runRegisters({ servers }: Pick<Place, 'servers'>, ruleIds: readonly string[]) {
+export function runRegisters({ servers }: Pick<ServerPlace, 'servers'>, ruleIds: readonly string[]) {
   let isEnding = false
 
   async function write(path: string): Promise<void> {

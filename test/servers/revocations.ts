@@ -1,7 +1,7 @@
 // Issues, uses and revokes tokens at any server. A revoked token is tried again and again.
 import { setTimeout as pause } from 'node:timers/promises'
 import { decide, isMade } from './changes.ts'
-import { type Holder, oneOf, type Place } from './place.ts'
+import { type Holder, oneOf, type ServerPlace } from './server-place.ts'
 
 const user = 'ann'
 const restMs = 2_000
@@ -9,7 +9,7 @@ const patienceMs = 3_000
 
 const me = (by: Holder) => ({ method: 'GET', path: '/v1/users/me', by, withinMs: patienceMs })
 
-export async function runRevocations({ servers }: Pick<Place, 'servers'>) {
+export async function runRevocations({ servers }: Pick<ServerPlace, 'servers'>) {
   const body = { user_id: user, display_name: 'Ann', role: 'superadmin' }
   await decide(servers, { method: 'POST', path: '/v1/users', body })
   const revoked: Holder[] = []

@@ -5,13 +5,13 @@ import { runAt } from '../../kernel/store/postgres/sessions.ts'
 import type { PostgresPlace } from '../../kernel/store/sql/database.ts'
 import { chaosOf, judgeLog } from './chaos.ts'
 import { openReport, type Report } from './checks.ts'
-import { database } from './database.ts'
-import { deaf } from './deaf.ts'
-import { killed } from './killed.ts'
-import { paused, roleOf } from './paused.ts'
-import { type Place, type Teardown, withServers } from './place.ts'
+import { cutSignals } from './cut-signals.ts'
+import { killDatabase } from './kill-database.ts'
+import { killServer } from './kill-server.ts'
+import { pauseServers, roleOf } from './pause-servers.ts'
 import { pushes } from './pushes.ts'
-import { readRecord } from './record.ts'
+import { readRecord } from './run-log.ts'
+import { type ServerPlace, type Teardown, withServers } from './server-place.ts'
 
 const { values } = parseArgs({
   options: {
@@ -35,7 +35,7 @@ interface Part {
   readonly envOf?: (id: string) => Readonly<Record<string, string>>
   readonly databaseEnv?: (t: Teardown) => Readonly<Record<string, string>>
   readonly ready?: (at: PostgresPlace, t: Teardown) => Promise<void>
-  readonly run: (place: Place, report: Report) => Promise<void>
+  readonly run: (place: ServerPlace, report: Report) => Promise<void>
 }
 
 const three = ['a', 'b', 'c']
@@ -43,17 +43,17 @@ const five = ['a', 'b', 'c', 'd', 'e']
 const { run: runChaos, ...means } = chaosOf(three)
 
 const parts: Readonly<Record<string, Part>> = {
-  killed: {
+  kill: {
     shows: 'a server of three is killed',
     servers: three,
-    run: (place, report) => killed(place, report, { agents: Number(values.agents) })
+    run: (place, report) => killServer(place, report, { agents: Number(values.agents) })
   },
   pushes: {
     shows: 'rules are made at one server for agents at another',
     servers: three,
     run: (place, report) => pushes(place, report, { agents: 60, pushes: Number(values.pushes) })
   },
-  paused: {
+  pause: {
     shows: 'servers are paused for longer than their lease, and their agents go elsewhere',
     servers: five,
     urlOf: (id, url) => Object.assign(new URL(url), { username: roleOf(id) }).href,
@@ -62,18 +62,18 @@ const parts: Readonly<Record<string, Part>> = {
         { url, password },
         five.map(id => `create role ${roleOf(id)} superuser login`)
       ),
-    run: (place, report) => paused(place, report, { pauses: Number(values.pauses), agents: 10 })
+    run: (place, report) => pauseServers(place, report, { pauses: Number(values.pauses), agents: 10 })
   },
-  deaf: {
+  signals: {
     shows: 'the connections on which servers hear each other are cut',
     servers: ['a', 'b'],
     run: (place, report) =>
-      deaf(place, report, { cuts: Number(values.cuts), marginMs: Number(values.margin) })
+      cutSignals(place, report, { cuts: Number(values.cuts), marginMs: Number(values.margin) })
   },
   database: {
     shows: 'PostgreSQL is killed while callers make changes',
     servers: three,
-    run: (place, report) => database(place, report, { kills: Number(values.kills) })
+    run: (place, report) => killDatabase(place, report, { kills: Number(values.kills) })
   },
   chaos: {
     shows: 'servers, agents and their database are broken by chance, and a standby that is behind takes over',

@@ -3,9 +3,9 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, statSync, writeFil
 import { join } from 'node:path'
 import t from 'tap'
 import { outDir, version } from '../run.ts'
-import { bootedDebian, logOf, machineWith, noBootedDebian } from './booted.ts'
+import { bootedDebian, logOf, machineWith, noBootedDebian } from './booted-debian.ts'
+import { install, nextRevision } from './deb-packages.ts'
 import { debian, noDebian as skip } from './debian.ts'
-import { install, nextRevision } from './debs.ts'
 import { call, freePort, use } from './machine.ts'
 import { machineOf } from './units.ts'
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { spawnChild } from '../../../test/support/child-process.ts'
 import { outDir, root, version } from '../run.ts'
-import { bootedDebian, logOf, machineWith, noBootedDebian } from './booted.ts'
+import { bootedDebian, logOf, machineWith, noBootedDebian } from './booted-debian.ts'
 import { debian, noDebian as skip } from './debian.ts'
 import { call, type Daemon, type Machine, use } from './machine.ts'
 

@@ -13,7 +13,7 @@ import {
 import { basename, join } from 'node:path'
 import t from 'tap'
 import { outDir, root, run, version } from '../run.ts'
-import { bootedDebian, logOf, machineWith, noBootedDebian } from './booted.ts'
+import { bootedDebian, logOf, machineWith, noBootedDebian } from './booted-debian.ts'
 import type { Debian } from './debian.ts'
 import { call, use } from './machine.ts'
 

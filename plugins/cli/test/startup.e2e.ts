@@ -36,7 +36,7 @@ t.test(
   'a start with a database of a newer build fails with 78 and names the migration',
   {
     skip: notOnPostgres(
-      'servers of two releases share a database there: see test/postgres/rolling.postgres.ts'
+      'servers of two releases share a database there: see test/postgres/rolling-upgrade.postgres.ts'
     )
   },
   async t => {

@@ -11,7 +11,7 @@ import { maxProxyHeaderBytes } from '../../../agent/portable-engine/proxy-header
 import { proxied } from '../../../test/engine/cases/first-read.ts'
 import { echo, engineFixture, openTarget, ruleTo } from '../../../test/engine/engine-fixture.ts'
 import { generateHeaders } from '../../../test/engine/generated-headers.ts'
-import { compileJudge, judgeInTypeScript } from '../../../test/engine/judged-headers.ts'
+import { compileJudge, judgeInTypeScript } from '../../../test/engine/header-judges.ts'
 import { nativeUnderTest } from '../../../test/engine/native-under-test.ts'
 import { proxyV1 } from '../../../test/engine/preambles.ts'
 import { headerCases } from '../../../test/engine/proxy-headers.ts'

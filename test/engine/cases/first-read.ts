@@ -245,7 +245,8 @@ export const firstRead: Record<string, EngineCase> = {
 
     const total = counters().targets.map(({ connectionsTotal }) => connectionsTotal)
     t.equal(total.filter(count => count > 0).length, 3, 'spread, though the sender is one')
-    const ended = () => events.flatMap(event => (event.kind === 'connections-ended' ? event.ended : []))
+    const ended = () =>
+      events.flatMap(event => (event.kind === 'connections-ended' ? event.ended : []))
     await until(() => ended().length === 31)
     t.match(
       ended().map(({ source }) => source.address),

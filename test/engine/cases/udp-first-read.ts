@@ -108,7 +108,8 @@ export const udpFirstRead: Record<string, EngineCase> = {
 
     await engine.close(rule.id, 0)
 
-    const ended = () => events.flatMap(event => (event.kind === 'connections-ended' ? event.ended : []))
+    const ended = () =>
+      events.flatMap(event => (event.kind === 'connections-ended' ? event.ended : []))
     await until(() => ended().length > 0)
     t.match(ended(), [
       { source: { address: '192.0.2.1', port: 12_345 }, listen: { port: rule.from }, bytesIn: 6 }

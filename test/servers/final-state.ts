@@ -1,14 +1,14 @@
 // The final state after all faults: of the store and of the agents.
 import type { Fleet } from './agents.ts'
 import type { Books } from './fleet.ts'
-import { type Place, until } from './place.ts'
 import { valuesIn } from './promotion.ts'
-import { type Bytes, type End, registerOf } from './record.ts'
+import { type Bytes, type End, registerOf } from './run-log.ts'
+import { type ServerPlace, until } from './server-place.ts'
 
 const settleMs = 90_000
 
 /** Waits, with a limit, until agents have reported all counters and have all stored rules. */
-export async function endOf(place: Place, fleets: readonly Fleet[]): Promise<End> {
+export async function finalState(place: ServerPlace, fleets: readonly Fleet[]): Promise<End> {
   await Promise.all(fleets.map(fleet => fleet.count(false)))
   const ask = async () => ({ stored: await valuesIn(place), books: await booksOf(fleets) })
   const isSettled = ({ stored, books: { pending, held } }: Awaited<ReturnType<typeof ask>>): boolean =>
@@ -36,7 +36,7 @@ async function booksOf(fleets: readonly Fleet[]): Promise<Books> {
 }
 
 /** An audit entry contains the new value of a rule. */
-async function entriesOf({ query }: Place): Promise<readonly (readonly [string, number])[]> {
+async function entriesOf({ query }: ServerPlace): Promise<readonly (readonly [string, number])[]> {
   const rows = await query<{ id: string; changes: string }>(
     `select resource_id as id, changes::text as changes from audit_entry where action = 'rule.patch' and changes is not null`
   )
@@ -48,7 +48,7 @@ async function entriesOf({ query }: Place): Promise<readonly (readonly [string, 
   })
 }
 
-async function totalsOf({ query }: Place): Promise<Readonly<Record<string, Bytes>>> {
+async function totalsOf({ query }: ServerPlace): Promise<Readonly<Record<string, Bytes>>> {
   const rows = await query<{ id: string; bytes_in: string; bytes_out: string }>(
     `select rule_id as id, sum(bytes_in) as bytes_in, sum(bytes_out) as bytes_out from stats_total
      where kind = 'port' group by rule_id`

@@ -1,7 +1,7 @@
 // The native engine does not wait for JavaScript: records that pile up are dropped, and counted.
 import { spawnSync } from 'node:child_process'
 import t from 'tap'
-import { endedIn } from './cases/ended.ts'
+import { recordsIn } from './cases/connection-records.ts'
 import { engineFixture, ruleTo, until } from './engine-fixture.ts'
 import { nativeUnderTest } from './native-under-test.ts'
 
@@ -37,7 +37,7 @@ else
 
     const lost = () =>
       events.reduce((sum, event) => sum + (event.kind === 'connections-ended' ? event.lost : 0), 0)
-    await until(() => lost() + endedIn(fixture).length === callers)
+    await until(() => lost() + recordsIn(fixture).length === callers)
     t.equal(fixture.counters().rejected['source_denied'], callers)
     t.ok(lost() >= callers - 16_384 - batches, `${lost()} lost`)
   })

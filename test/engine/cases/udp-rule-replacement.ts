@@ -17,7 +17,7 @@ async function replacedWhileLive(t: Test, openEngine: OpenEngine) {
   return { engine, finalCounters, first, next, live }
 }
 
-export const udpReplacing: Record<string, EngineCase> = {
+export const udpRuleReplacement: Record<string, EngineCase> = {
   async 'flows keep their target over many changes, and new ones go to the new target'(t, openEngine) {
     const old = await openUdpTarget(t, () => 'old')
     const next = await openUdpTarget(t, () => 'new')

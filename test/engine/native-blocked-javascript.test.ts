@@ -7,7 +7,7 @@ import { engineFixture, openCaller, ruleTo, until } from './engine-fixture.ts'
 import { nativeUnderTest } from './native-under-test.ts'
 
 const native = nativeUnderTest()
-const script = join(import.meta.dirname, 'held-up-callers.ts')
+const script = join(import.meta.dirname, 'cached-name-callers.ts')
 /** Answers are stale at once, and usable for a minute. */
 const answer = { ok: true, addresses: ['127.0.0.1'], freshMs: 0, usableMs: 60_000 } as const
 

@@ -16,7 +16,7 @@ import {
   until
 } from '../engine-fixture.ts'
 
-export const dialing: Record<string, EngineCase> = {
+export const dials: Record<string, EngineCase> = {
   async 'an engine listens on both families, and reaches an IPv6 target'(t, openEngine) {
     const port = await openTarget(t, echo, { host: '::1' })
     const { engine } = engineFixture(t, openEngine)

@@ -7,7 +7,7 @@ import { nativeUnderTest } from './native-under-test.ts'
 if (noOwnNetwork !== null) t.plan(0, noOwnNetwork)
 else
   t.test('callers of a target that is down never get their own bytes back', async t => {
-    const seen = await runInOwnNetwork(t, join(import.meta.dirname, 'self-connected.ts'))
+    const seen = await runInOwnNetwork(t, join(import.meta.dirname, 'self-connection.ts'))
     const engines = nativeUnderTest().ok ? ['portable', 'native'] : ['portable']
     t.same(
       seen,

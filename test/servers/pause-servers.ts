@@ -4,8 +4,8 @@ import { StatsReport } from '../../agent/wire/journal-report.ts'
 import type { ScriptedAgent } from '../../kit/scripted-agent.ts'
 import type { Report } from './checks.ts'
 import { askedAt, connect, type Edge, edgeAt, stageCertificate, statsOf } from './edges.ts'
-import { liveAt } from './killed.ts'
-import { leaseMs, type Place, type Server, until } from './place.ts'
+import { liveAt } from './kill-server.ts'
+import { leaseMs, type Server, type ServerPlace, until } from './server-place.ts'
 
 interface Options {
   readonly pauses: number
@@ -24,7 +24,11 @@ const ofServers = /^(servers_(server|task|request)|audit_|http_|auth_|console_ch
 export const roleOf = (id: string): string => `sluice_${id}`
 
 /** Pauses all servers but the last at once, again and again. */
-export async function paused(place: Place, report: Report, { pauses, agents }: Options): Promise<void> {
+export async function pauseServers(
+  place: ServerPlace,
+  report: Report,
+  { pauses, agents }: Options
+): Promise<void> {
   const [other, ...victims] = place.servers.toReversed()
   if (!other || victims.length === 0) throw new RangeError('it takes two servers')
   await stageCertificate(place)
@@ -56,7 +60,7 @@ export async function paused(place: Place, report: Report, { pauses, agents }: O
 }
 
 interface Round {
-  readonly place: Place
+  readonly place: ServerPlace
   readonly victims: readonly Server[]
   readonly other: Server // not paused
   readonly agents: number
@@ -89,10 +93,14 @@ async function pauseAll({ place, victims, other, agents }: Round) {
 
 /** Connects new agents to each of the servers. */
 async function edgesAt<E>(
-  place: Place,
+  place: ServerPlace,
   servers: readonly Server[],
   count: number,
-  edge: (place: Place, server: Server, agent: Awaited<ReturnType<Place['addClients']>>[number]) => Promise<E>
+  edge: (
+    place: ServerPlace,
+    server: Server,
+    agent: Awaited<ReturnType<ServerPlace['addClients']>>[number]
+  ) => Promise<E>
 ): Promise<readonly E[]> {
   const agents = await place.addClients(servers.length * count)
   return Promise.all(
@@ -102,7 +110,7 @@ async function edgesAt<E>(
   )
 }
 
-async function restartAll({ servers }: Place): Promise<void> {
+async function restartAll({ servers }: ServerPlace): Promise<void> {
   for (const server of servers) {
     server.process().signal('SIGTERM')
     await server.process().exit
@@ -111,7 +119,7 @@ async function restartAll({ servers }: Place): Promise<void> {
 }
 
 /** Records each later write with the role of its server. */
-async function watchWrites({ query }: Place): Promise<void> {
+async function watchWrites({ query }: ServerPlace): Promise<void> {
   await query('create table writes (role text, of text, what text)') // of: table and statement
   await query(`create function note_write() returns trigger language plpgsql as $$
     begin insert into writes values (session_user, tg_table_name || ' ' || tg_op, coalesce(to_jsonb(new), to_jsonb(old))::text); return null; end $$`)
@@ -121,14 +129,14 @@ async function watchWrites({ query }: Place): Promise<void> {
     end loop; end $$`)
 }
 
-const writesOf = ({ query }: Place, servers: readonly Server[]): Promise<readonly Written[]> =>
+const writesOf = ({ query }: ServerPlace, servers: readonly Server[]): Promise<readonly Written[]> =>
   query<Written>('select of, min(what) as what from writes where role = any($1) group by of', [
     servers.map(({ id }) => roleOf(id))
   ])
 
 /** Returns rules without the counts or state of the newer session, and sessions other than the newer one. */
 async function wrongOf(
-  { query }: Place,
+  { query }: ServerPlace,
   edges: readonly Edge[],
   fresh: readonly ScriptedAgent[]
 ): Promise<readonly object[]> {

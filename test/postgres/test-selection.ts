@@ -24,11 +24,11 @@ export const ofSqlite: Readonly<Record<string, string>> = {
     'has the certificate in files beside a SQLite store; test/postgres/certificate.postgres.ts has it in a database',
   'plugins/doctor/test/server.e2e.ts': 'finds faults in a SQLite file, its directory and its backups',
   'test/access/secrets.e2e.ts':
-    'looks for the certificate key in files; a database seals it, see test/postgres/carried-certificate.postgres.ts',
+    'looks for the certificate key in files; a database seals it, see test/postgres/certificate-migration.postgres.ts',
   'test/kernel/schema.test.ts':
     'compares the tables with the schema of MikroORM, which names PostgreSQL constraints differently',
   'test/kernel/store-changes.test.ts':
-    'counts the statements of the SQLite driver; test/postgres/groups.postgres.ts covers changes on PostgreSQL',
+    'counts the statements of the SQLite driver; test/postgres/group-commit.postgres.ts covers changes on PostgreSQL',
   'test/kernel/store.test.ts':
     'opens SQLite files; test/postgres/store.postgres.ts does the same with databases'
 }

@@ -1,10 +1,10 @@
 // Records of ended flows, for the rules that ask for them.
 import { freePort } from '../../support/ports.ts'
 import { type EngineCase, engineFixture, noGuards, ruleTo, until } from '../engine-fixture.ts'
-import { endedIn, nextEnded } from './ended.ts'
+import { nextRecord, recordsIn } from './connection-records.ts'
 import { openUdpCaller, openUdpRule, openUdpTarget } from './udp-fixture.ts'
 
-export const udpEnded: Record<string, EngineCase> = {
+export const flowRecords: Record<string, EngineCase> = {
   async 'a rule that asks for it gets a record of each ended flow'(t, openEngine) {
     const target = await openUdpTarget(t, () => 'ok')
     const fixture = engineFixture(t, openEngine)
@@ -14,7 +14,7 @@ export const udpEnded: Record<string, EngineCase> = {
       const caller = await openUdpCaller(t, rule.from, host)
       await caller.exchange('hello')
 
-      const record = await nextEnded(fixture, index)
+      const record = await nextRecord(fixture, index)
       t.same(record, {
         ruleId: rule.id,
         source: { address: host, port: caller.port },
@@ -39,7 +39,7 @@ export const udpEnded: Record<string, EngineCase> = {
 
     await (await openUdpCaller(t, rule.from)).exchange('hello')
 
-    t.match(await nextEnded(fixture, 0), { listen: { address: '127.0.0.1', port: rule.from } })
+    t.match(await nextRecord(fixture, 0), { listen: { address: '127.0.0.1', port: rule.from } })
   },
 
   async 'the record of a flow says why it has ended'(t, openEngine) {
@@ -51,18 +51,18 @@ export const udpEnded: Record<string, EngineCase> = {
 
     await (await openUdpCaller(t, rule.from)).exchange('hello')
     engine.setFilters(rule.id, { ...noGuards, source: deny, target: [] })
-    t.match(await nextEnded(fixture, 0), { end: 'refused', refusal: 'source_denied', bytesIn: 5 })
+    t.match(await nextRecord(fixture, 0), { end: 'refused', refusal: 'source_denied', bytesIn: 5 })
     engine.setFilters(rule.id, { ...noGuards, source: null, target: [] })
 
     await (await openUdpCaller(t, rule.from)).exchange('hello')
     await engine.close(rule.id, 60_000)
-    t.match(await nextEnded(fixture, 1), { end: 'rule_closed', bytesIn: 5, bytesOut: 5 })
+    t.match(await nextRecord(fixture, 1), { end: 'rule_closed', bytesIn: 5, bytesOut: 5 })
 
     const refusing = await ruleTo([await freePort()], { protocol: 'udp', reportEnds: true })
     await engine.open(refusing)
     const caller = await openUdpCaller(t, refusing.from)
     caller.send('hello')
-    t.match(await nextEnded(fixture, 2), { end: 'target_unreachable', bytesIn: 0, target: { index: 0 } })
+    t.match(await nextRecord(fixture, 2), { end: 'target_unreachable', bytesIn: 0, target: { index: 0 } })
   },
 
   async 'a datagram that begins no flow has no record'(t, openEngine) {
@@ -77,6 +77,6 @@ export const udpEnded: Record<string, EngineCase> = {
     await fixture.engine.close(rule.id, 0)
     await fixture.finalCounters(rule.id)
 
-    t.same(endedIn(fixture), [])
+    t.same(recordsIn(fixture), [])
   }
 }

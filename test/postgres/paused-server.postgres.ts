@@ -1,10 +1,10 @@
 // A server that is paused in the middle of a change, while another one continues.
 import t from 'tap'
-import { type Place, type Server, until, withServers } from '../servers/place.ts'
+import { type Server, type ServerPlace, until, withServers } from '../servers/server-place.ts'
 import { connectTo } from './empty-database.ts'
 
 /** Pauses the first server after it has deleted a credential and before it commits. */
-async function pausedInChange(place: Place) {
+async function pausedInChange(place: ServerPlace) {
   const [paused, other] = place.servers as readonly [Server, Server]
   await other.call({
     method: 'POST',

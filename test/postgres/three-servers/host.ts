@@ -54,7 +54,7 @@ apt-get() {
 export function openDebian(t: Test, { dir, port }: { readonly dir: string; readonly port: number }): Debian {
   const [bin = ''] = globSync('/usr/lib/postgresql/*/bin').sort().reverse()
   if (bin === '') throw new Error('PostgreSQL 15 or newer is missing: apt-get install postgresql')
-  const place = mkdtempSync(join(tmpdir(), 'sluice-several-')) // a path that the user postgres can enter
+  const place = mkdtempSync(join(tmpdir(), 'sluice-servers-')) // a path that the user postgres can enter
   if (process.getuid?.() === 0) execFileSync('chown', ['postgres:', place])
   const run = async (script: string): Promise<void> => {
     const env = {

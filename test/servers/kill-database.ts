@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { newId } from '../../kernel/base/id.ts'
 import { codeOf, decide, isMade, type Outcome } from './changes.ts'
 import { type Report, spread } from './checks.ts'
-import { type Place, type Server, until } from './place.ts'
+import { type Server, type ServerPlace, until } from './server-place.ts'
 
 const callers = 9
 const mostGrants = 500 // for each user, whose limit is 1,000
@@ -15,8 +15,8 @@ interface Made {
   readonly ms: number
 }
 
-export async function database(
-  place: Place,
+export async function killDatabase(
+  place: ServerPlace,
   report: Report,
   { kills }: { readonly kills: number }
 ): Promise<void> {
@@ -48,7 +48,7 @@ export async function database(
 }
 
 /** Compares the outcomes that callers know with the store. */
-async function judge({ query }: Place, report: Report, made: readonly Made[]): Promise<void> {
+async function judge({ query }: ServerPlace, report: Report, made: readonly Made[]): Promise<void> {
   const stored = await query<{ note: string; count: number }>(
     'select note, count(*)::int as count from grants group by note'
   )
@@ -102,7 +102,7 @@ async function addUser(servers: readonly Server[], user_id: string): Promise<str
 }
 
 /** An impatient caller: it retries at another server while its first call may still run. */
-async function grant({ servers }: Place, userId: string): Promise<Made> {
+async function grant({ servers }: ServerPlace, userId: string): Promise<Made> {
   const key = newId(Date.now())
   const body = {
     user_id: userId,

@@ -1,4 +1,4 @@
-// node self-connected.ts: with few local ports, dials a free port of this host until the system has chosen that port, too.
+// node self-connection.ts: with few local ports, dials a free port of this host until the system has chosen that port, too.
 // Sends what callers got of a target that is not there.
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'

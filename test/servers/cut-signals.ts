@@ -1,7 +1,7 @@
 // Cuts the connections for signals between servers again and again: changes must still reach agents at peer servers.
 import { startFleet } from './agents.ts'
 import { type Report, spread } from './checks.ts'
-import { oneOf, type Place, ruleOf } from './place.ts'
+import { oneOf, ruleOf, type ServerPlace } from './server-place.ts'
 
 const goalMs = 2_000
 const shareKey = 0x73_6c_75_69 // of the lock that these connections hold: kernel/store/postgres/sessions.ts
@@ -16,7 +16,11 @@ interface Watched {
   readonly ruleId: string
 }
 
-export async function deaf(place: Place, report: Report, { cuts, marginMs }: Options): Promise<void> {
+export async function cutSignals(
+  place: ServerPlace,
+  report: Report,
+  { cuts, marginMs }: Options
+): Promise<void> {
   const fleet = await startFleet(place, 20)
   const [asked, other] = place.servers
   if (!asked || !other) throw new RangeError('it takes two servers')
@@ -64,7 +68,7 @@ export async function deaf(place: Place, report: Report, { cuts, marginMs }: Opt
 }
 
 /** Cuts this many of the connections; returns the number that existed. */
-async function cutSome({ query }: Place, most: number): Promise<number> {
+async function cutSome({ query }: ServerPlace, most: number): Promise<number> {
   const rows = await query(
     `select pg_terminate_backend(pid) from (
        select pid from pg_locks where locktype = 'advisory' and mode = 'ShareLock' and objsubid = 1 and objid = $1::bigint::oid

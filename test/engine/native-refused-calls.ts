@@ -1,4 +1,4 @@
-// node native-denied.ts: moves 5 MB through a native engine beside small exchanges, and sends its events to the parent.
+// node native-refused-calls.ts: moves 5 MB through a native engine beside small exchanges, and sends its events to the parent.
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import type { Socket } from 'node:net'

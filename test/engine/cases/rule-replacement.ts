@@ -44,7 +44,7 @@ async function twoPorts(t: Test) {
   return { from, targets: [port], both: await ruleTo([port], { from, to: from + 1 }) }
 }
 
-export const replacing: Record<string, EngineCase> = {
+export const ruleReplacement: Record<string, EngineCase> = {
   async 'a rule that replaces another takes new callers; live connections keep their target and are counted'(
     t,
     openEngine

@@ -36,7 +36,7 @@ async function answerOf(t: Parameters<EngineCase>[0], port: number): Promise<str
   return answer
 }
 
-export const names: Record<string, EngineCase> = {
+export const targetNames: Record<string, EngineCase> = {
   async 'while its answer is fresh, nobody is asked for a name'(t, openEngine) {
     const { engine, events } = engineFixture(t, openEngine, {
       names: { 'web.test': at(60_000, '127.0.0.1') }

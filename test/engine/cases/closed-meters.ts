@@ -30,7 +30,7 @@ async function open(t: Test, openEngine: OpenEngine) {
   return { ...fixture, meters, rule, rejected }
 }
 
-export const closing: Record<string, EngineCase> = {
+export const closedMeters: Record<string, EngineCase> = {
   async 'a closed meter refuses new connections for its reason, and live ones continue'(t, openEngine) {
     const { meters, rule, rejected } = await open(t, openEngine)
     const live = await openCaller(t, rule.from)
@@ -87,7 +87,7 @@ export const closing: Record<string, EngineCase> = {
   }
 }
 
-export const udpClosing: Record<string, EngineCase> = {
+export const udpClosedMeters: Record<string, EngineCase> = {
   async 'a closed meter refuses new flows; live ones continue or are dropped for its reason'(t, openEngine) {
     const { engine, counters } = engineFixture(t, openEngine)
     const meters = new Meters(engine)

@@ -9,7 +9,7 @@ import t, { type Test } from 'tap'
 import { until } from '../support/await-server.ts'
 import { freePort } from '../support/ports.ts'
 import { type CommandResult, type Process, sluice, start } from '../support/process.ts'
-import { type Debian, openDebian, shown } from './several/host.ts'
+import { type Debian, openDebian, shown } from './three-servers/host.ts'
 
 const names = ['gate-1', 'gate-2', 'gate-3'] as const
 type Name = (typeof names)[number]
@@ -90,7 +90,7 @@ async function threeServers(t: Test) {
   const debian = openDebian(t, { dir, port })
   const ports = { 'gate-1': await freePort(), 'gate-2': await freePort(), 'gate-3': await freePort() }
   mkdirSync(join(dir, 'db/root'), { recursive: true })
-  await debian.play(t, 'test/postgres/several/database.sh', 'db', {
+  await debian.play(t, 'test/postgres/three-servers/database.sh', 'db', {
     '192.0.2.0/24': '127.0.0.1/32',
     'db.example.com': 'localhost'
   })
@@ -102,14 +102,14 @@ async function threeServers(t: Test) {
     join(etc, 'server.toml'),
     places.reduce((text, [name, place]) => text.replaceAll(name, place), config)
   )
-  await debian.play(t, 'test/postgres/several/first.sh', 'gate-1', {
+  await debian.play(t, 'test/postgres/three-servers/first.sh', 'gate-1', {
     '$database:/root': `${dir}/db/root`,
     'cat /root': `cat ${dir}/db/root`
   })
   const servers = new Map<Name, Server>()
   servers.set('gate-1', await serverOf(t, join(dir, 'gate-1'), ports['gate-1']))
   for (const id of names.slice(1)) {
-    await debian.play(t, 'test/postgres/several/next.sh', id, {
+    await debian.play(t, 'test/postgres/three-servers/next.sh', id, {
       '$first:': join(dir, 'gate-1'),
       'id=gate-2': `id=${id}`
     })
@@ -309,7 +309,7 @@ async function postgresAway(t: Test, { debian, server, traffic }: Away): Promise
 }
 
 async function dumped(t: Test, dir: string, debian: Debian): Promise<void> {
-  await debian.play(t, 'test/postgres/several/dump.sh', 'db', {})
+  await debian.play(t, 'test/postgres/three-servers/dump.sh', 'db', {})
   const file = join(dir, 'db/root/sluice.dump')
   t.equal(statSync(file).mode & 0o777, 0o600, 'for root alone')
   t.match(

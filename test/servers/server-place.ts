@@ -66,7 +66,7 @@ export interface Teardown {
   teardown(release: () => unknown): void
 }
 
-export interface Place extends Teardown {
+export interface ServerPlace extends Teardown {
   /** The database of the servers; a failover replaces it. */
   readonly cluster: Cluster
   takeOver(cluster: Cluster): void
@@ -91,7 +91,7 @@ interface Options {
 /** Runs `work` with a new database and servers that start at once. */
 export async function withServers(
   { servers: ids, urlOf = (_, url) => url, envOf = () => ({}), databaseEnv = () => ({}), ready }: Options,
-  work: (place: Place) => Promise<void>
+  work: (place: ServerPlace) => Promise<void>
 ): Promise<void> {
   const releases: (() => unknown)[] = []
   const t: Teardown = { teardown: (release: () => unknown) => void releases.push(release) }
@@ -220,7 +220,7 @@ async function queryAt<R extends object>(
 }
 
 /** Inserts clients as if enrolled, with their id as token. */
-async function add(query: Place['query'], count: number): Promise<readonly Agent[]> {
+async function add(query: ServerPlace['query'], count: number): Promise<readonly Agent[]> {
   const agents = Array.from({ length: count }, () => newId(Date.now())).map(id => ({
     clientId: id,
     token: id

@@ -3,12 +3,12 @@ import { allConnected, distribution, startFleet } from './agents.ts'
 import { makeRules } from './changes.ts'
 import type { Report } from './checks.ts'
 import { spread } from './checks.ts'
-import { type Place, until } from './place.ts'
+import { type ServerPlace, until } from './server-place.ts'
 
 const goalMs = 20_000
 const pushedMs = 60_000
 
-export async function killed(place: Place, report: Report, options: { readonly agents: number }) {
+export async function killServer(place: ServerPlace, report: Report, options: { readonly agents: number }) {
   const { servers } = place
   const [victim, ...others] = servers
   if (!victim) throw new RangeError('there are no servers')
@@ -51,7 +51,7 @@ export async function killed(place: Place, report: Report, options: { readonly a
 
 /** Checks that each server has each rule, and that it is in force at its agent. */
 async function requireRules(
-  { servers, query }: Pick<Place, 'servers' | 'query'>,
+  { servers, query }: Pick<ServerPlace, 'servers' | 'query'>,
   report: Report,
   made: readonly { readonly ruleId: string }[]
 ): Promise<void> {
@@ -85,7 +85,7 @@ async function requireRules(
 
 /** Checks that each agent has one session, and the servers together as many as there are agents. */
 export async function requireOneSession(
-  { servers, query }: Pick<Place, 'servers' | 'query'>,
+  { servers, query }: Pick<ServerPlace, 'servers' | 'query'>,
   report: Report,
   agents: number
 ): Promise<void> {

@@ -9,8 +9,8 @@ import { nativeUnderTest } from './native-under-test.ts'
 
 const native = nativeUnderTest()
 const source = join(import.meta.dirname, '../../native/test/denied.c')
-const script = join(import.meta.dirname, 'native-denied.ts')
-const library = join(t.testdir(), 'denied.so')
+const script = join(import.meta.dirname, 'native-refused-calls.ts')
+const library = join(t.testdir(), 'refuse-calls.so')
 const { status } = spawnSync('cc', ['-shared', '-fPIC', '-o', library, source, '-ldl'], { stdio: 'ignore' })
 
 async function eventsOf(t: Test, env: NodeJS.ProcessEnv): Promise<readonly EngineEvent[]> {

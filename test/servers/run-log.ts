@@ -2,7 +2,7 @@
 // else, so a run can be judged again. Times are ms of one clock that is never set.
 import { openSync, readFileSync, writeSync } from 'node:fs'
 import { codeOf, isMade } from './changes.ts'
-import type { Call, Reply, Server } from './place.ts'
+import type { Call, Reply, Server } from './server-place.ts'
 
 /** One try of a call at one server. */
 export interface Called {

@@ -44,7 +44,7 @@ async function openCallers(t: Test, openEngine: Parameters<EngineCase>[1], count
   return { ...fixture, target, rule, callers }
 }
 
-export const looking: Record<string, EngineCase> = {
+export const connectionLists: Record<string, EngineCase> = {
   async 'a row says who is connected to what, and how much was delivered'(t, openEngine) {
     const { engine, rule, target, callers } = await openCallers(t, openEngine, 1)
 
@@ -145,7 +145,7 @@ export const looking: Record<string, EngineCase> = {
   }
 }
 
-export const udpLooking: Record<string, EngineCase> = {
+export const udpConnectionLists: Record<string, EngineCase> = {
   async 'flows are seen and ended as connections are'(t, openEngine) {
     const target = await openUdpTarget(t, () => 'ok')
     const { engine } = engineFixture(t, openEngine)

@@ -23,12 +23,12 @@ import {
 import { limited, unlimited } from '../meter-fixture.ts'
 
 /** All records so far. */
-export const endedIn = ({ events }: Pick<EngineFixture, 'events'>): readonly EndedConnection[] =>
+export const recordsIn = ({ events }: Pick<EngineFixture, 'events'>): readonly EndedConnection[] =>
   events.flatMap(event => (event.kind === 'connections-ended' ? event.ended : []))
 
-export async function nextEnded(fixture: EngineFixture, before: number): Promise<EndedConnection> {
-  await until(() => endedIn(fixture).length > before)
-  const ended = endedIn(fixture)[before]
+export async function nextRecord(fixture: EngineFixture, before: number): Promise<EndedConnection> {
+  await until(() => recordsIn(fixture).length > before)
+  const ended = recordsIn(fixture)[before]
   if (!ended) throw new TypeError('no connection has ended')
   return ended
 }
@@ -47,7 +47,7 @@ async function open(
   return { ...fixture, target, rule }
 }
 
-export const ended: Record<string, EngineCase> = {
+export const connectionRecords: Record<string, EngineCase> = {
   async 'a rule that asks for it gets a record of each ended connection'(t, openEngine) {
     const fixture = await open(t, openEngine, socket => {
       void collect(socket).then(() => socket.end('you are welcome'))
@@ -60,7 +60,7 @@ export const ended: Record<string, EngineCase> = {
       caller.end('thank you')
       await collect(caller)
 
-      const record = await nextEnded(fixture, index)
+      const record = await nextRecord(fixture, index)
       t.same(record, {
         ruleId: rule.id,
         source: { address: host, port },
@@ -96,29 +96,29 @@ export const ended: Record<string, EngineCase> = {
     closed.write('close')
     await collect(closed)
     closed.end()
-    t.match(await nextEnded(fixture, 0), { end: 'target_closed', bytesIn: 10, bytesOut: 5 })
+    t.match(await nextRecord(fixture, 0), { end: 'target_closed', bytesIn: 10, bytesOut: 5 })
 
     const reset = await call()
     reset.write('reset')
     t.equal(await endOf(reset), 'reset')
-    t.match(await nextEnded(fixture, 1), { end: 'target_reset', bytesIn: 10, bytesOut: 5 })
+    t.match(await nextRecord(fixture, 1), { end: 'target_reset', bytesIn: 10, bytesOut: 5 })
 
     const resetting = await call()
     resetting.resetAndDestroy()
-    t.match(await nextEnded(fixture, 2), { end: 'caller_reset', bytesIn: 5, bytesOut: 5 })
+    t.match(await nextRecord(fixture, 2), { end: 'caller_reset', bytesIn: 5, bytesOut: 5 })
   },
 
   async 'a record distinguishes an idle connection from one with a spent budget'(t, openEngine) {
     const fixture = await open(t, openEngine, echo, { idleMs: 100 })
     const { engine, rule } = fixture
     await exchange(await openCaller(t, rule.from), 'hello')
-    t.match(await nextEnded(fixture, 0), { end: 'idle', bytesIn: 5, bytesOut: 5, refusal: null })
+    t.match(await nextRecord(fixture, 0), { end: 'idle', bytesIn: 5, bytesOut: 5, refusal: null })
 
     engine.setBudget(1, { mark: 13, holdMs: 0 })
     const caller = await openCaller(t, rule.from)
     caller.write('hello')
     t.equal(await endOf(caller), 'reset')
-    t.match(await nextEnded(fixture, 1), { end: 'budget_spent' })
+    t.match(await nextRecord(fixture, 1), { end: 'budget_spent' })
   },
 
   async 'refused callers have records, with the reason that is counted'(t, openEngine) {
@@ -128,7 +128,7 @@ export const ended: Record<string, EngineCase> = {
     const refused = { end: 'refused', bytesIn: 0, bytesOut: 0 }
 
     await openCaller(t, rule.from, '::1')
-    t.match(await nextEnded(fixture, 0), {
+    t.match(await nextRecord(fixture, 0), {
       ...refused,
       source: { address: '::1', port: Number },
       listen: { address: '::1', port: rule.from },
@@ -138,7 +138,7 @@ export const ended: Record<string, EngineCase> = {
 
     engine.setMeter(1, limited({ connections: 0 }))
     await openCaller(t, rule.from)
-    t.match(await nextEnded(fixture, 1), { ...refused, target: null, refusal: 'too_many' })
+    t.match(await nextRecord(fixture, 1), { ...refused, target: null, refusal: 'too_many' })
 
     engine.setMeter(1, unlimited)
     await exchange(await openCaller(t, rule.from), 'hello')
@@ -147,7 +147,7 @@ export const ended: Record<string, EngineCase> = {
       source: { ...deny, deny: [{ cidr: '127.0.0.1' }] },
       target: []
     })
-    t.match(await nextEnded(fixture, 2), { end: 'refused', bytesIn: 5, refusal: 'source_denied' })
+    t.match(await nextRecord(fixture, 2), { end: 'refused', bytesIn: 5, refusal: 'source_denied' })
     t.match(fixture.counters().rejected, { source_denied: 2, too_many: 1 })
   },
 
@@ -164,11 +164,11 @@ export const ended: Record<string, EngineCase> = {
     }
 
     await call('one.test')
-    t.match(await nextEnded(fixture, 0), { serverName: 'one.test', end: 'caller_closed', refusal: null })
+    t.match(await nextRecord(fixture, 0), { serverName: 'one.test', end: 'caller_closed', refusal: null })
     await call('other.test')
     const refused = { ruleId: rule.id, end: 'refused', target: null, bytesIn: 0 }
     const listen = { address: '127.0.0.1', port: rule.from }
-    t.match(await nextEnded(fixture, 1), {
+    t.match(await nextRecord(fixture, 1), {
       ...refused,
       listen,
       serverName: 'other.test',
@@ -177,11 +177,11 @@ export const ended: Record<string, EngineCase> = {
     const silent = await openCaller(t, rule.from)
     silent.end()
     await endOf(silent)
-    t.match(await nextEnded(fixture, 2), { ...refused, listen, serverName: null, refusal: 'sni_miss' })
+    t.match(await nextRecord(fixture, 2), { ...refused, listen, serverName: null, refusal: 'sni_miss' })
     const resetting = await openCaller(t, rule.from)
     resetting.write('\x16')
     resetting.resetAndDestroy()
-    t.match(await nextEnded(fixture, 3), { ...refused, listen, end: 'caller_reset', refusal: null })
+    t.match(await nextRecord(fixture, 3), { ...refused, listen, end: 'caller_reset', refusal: null })
     t.match(fixture.counters().rejected, { sni_miss: 2 })
   },
 
@@ -197,13 +197,13 @@ export const ended: Record<string, EngineCase> = {
 
     const caller = await openCaller(t, fixture.rule.from)
     caller.write('GET / HTTP/1.1\r\n\r\n')
-    t.match(await nextEnded(fixture, 0), {
+    t.match(await nextRecord(fixture, 0), {
       ...refused,
       refusal: 'no_header',
       source: { address: '127.0.0.1' }
     })
     await openCaller(t, fixture.rule.from, '::1')
-    t.match(await nextEnded(fixture, 1), { ...refused, refusal: 'stranger', source: { address: '::1' } })
+    t.match(await nextRecord(fixture, 1), { ...refused, refusal: 'stranger', source: { address: '::1' } })
   },
 
   async 'a connection without a target has a record without one'(t, openEngine) {
@@ -213,7 +213,7 @@ export const ended: Record<string, EngineCase> = {
 
     await openCaller(t, rule.from)
 
-    t.match(await nextEnded(fixture, 0), { end: 'dial_failed', target: null, refusal: null })
+    t.match(await nextRecord(fixture, 0), { end: 'dial_failed', target: null, refusal: null })
   },
 
   async 'a caller that leaves while its target is dialed has a record'(t, openEngine) {
@@ -225,12 +225,12 @@ export const ended: Record<string, EngineCase> = {
     const resetting = await openCaller(t, rule.from)
     await until(() => asked() === 1)
     resetting.resetAndDestroy()
-    t.match(await nextEnded(fixture, 0), { end: 'caller_reset', target: null })
+    t.match(await nextRecord(fixture, 0), { end: 'caller_reset', target: null })
 
     const closing = await openCaller(t, rule.from)
     await until(() => asked() === 2)
     closing.end()
-    t.match(await nextEnded(fixture, 1), { end: 'caller_closed', target: null })
+    t.match(await nextRecord(fixture, 1), { end: 'caller_closed', target: null })
   },
 
   async 'the records of a rule come before the event that says it has closed'(t, openEngine) {
@@ -241,7 +241,7 @@ export const ended: Record<string, EngineCase> = {
     await engine.close(rule.id, 0)
     await fixture.finalCounters(rule.id)
 
-    t.match(await nextEnded(fixture, 0), { end: 'rule_closed', bytesIn: 5, bytesOut: 5 })
+    t.match(await nextRecord(fixture, 0), { end: 'rule_closed', bytesIn: 5, bytesOut: 5 })
     const kinds = events.map(({ kind }) => kind)
     t.ok(kinds.indexOf('connections-ended') < kinds.indexOf('closed'))
   },
@@ -258,7 +258,7 @@ export const ended: Record<string, EngineCase> = {
         })
       )
 
-    await until(() => endedIn(fixture).length === count)
+    await until(() => recordsIn(fixture).length === count)
     const batches = events.filter(({ kind }) => kind === 'connections-ended')
     t.ok(batches.length < count / 2, `${batches.length} batches`)
     t.ok(batches.every(event => event.kind === 'connections-ended' && event.lost === 0))
@@ -277,10 +277,10 @@ export const ended: Record<string, EngineCase> = {
       await collect(caller)
     }
 
-    await nextEnded(silent, 0)
+    await nextRecord(silent, 0)
     await engine.close(silent.rule.id, 0)
     await silent.finalCounters(silent.rule.id)
-    t.match(endedIn(silent), [{ ruleId: asking.id }])
-    t.equal(endedIn(silent).length, 1)
+    t.match(recordsIn(silent), [{ ruleId: asking.id }])
+    t.equal(recordsIn(silent).length, 1)
   }
 }
