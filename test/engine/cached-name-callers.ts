@@ -1,4 +1,4 @@
-// A thread with a target and ten callers of it, one after the other. It sends the target's port, gets the rule's, and wakes
+// A thread with a target, and ten callers one after the other. It sends the target's port, receives the rule's, and wakes
 // the thread that waits for `done`.
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'

@@ -22,18 +22,14 @@ const tlsClients: Record<string, ConnectionOptions> = {
 
 for (const [client, options] of Object.entries(tlsClients)) {
   t.test(
-    `the name that a TLS client with ${client} sends is read from any fragments, once the hello is complete`,
+    `the name that a TLS client with ${client} sends is read however the hello is fragmented`,
     async t => {
       const hello = await clientHello({ ...options, servername: name })
       const nameless = await clientHello(options)
 
       t.same(parseClientHello(hello), { name })
       t.equal(parseClientHello(nameless), 'nameless')
-      t.same(
-        parseClientHello(Buffer.concat([hello, randomBytes(100)])),
-        { name },
-        'later bytes do not matter'
-      )
+      t.same(parseClientHello(Buffer.concat([hello, randomBytes(100)])), { name }, 'later bytes are ignored')
       for (const size of [1, 2, 3, 5, 64, 255, 256, hello.length]) {
         const records = splitIntoRecords(size, hello)
         t.same(parseClientHello(records), { name }, `records of ${size}`)
@@ -119,7 +115,7 @@ t.test('the host name is found among other entries and other extensions', async 
   t.same(parseClientHello(splitIntoRecords(1_000, large)), { name })
 })
 
-t.test('anything but a ClientHello is recognized as early as possible', async t => {
+t.test('input that is not a ClientHello is recognized as early as possible', async t => {
   const hello = buildHello({})
   const expectNotTls = (bytes: Buffer, why: string) => t.equal(parseClientHello(bytes), 'not-tls', why)
   expectNotTls(Buffer.from('G'), 'the first letter of an HTTP request')
@@ -133,7 +129,7 @@ t.test('anything but a ClientHello is recognized as early as possible', async t 
     Buffer.concat([splitIntoRecords(50, hello).subarray(0, 55), record(Buffer.of(1, 0), 21)]),
     'an alert in it'
   )
-  expectNotTls(buildHello({ tail: 'more' }), 'bytes behind its extensions')
+  expectNotTls(buildHello({ tail: 'more' }), 'bytes after its extensions')
   expectNotTls(buildHello({ extensions: [Buffer.of(0, 0, 0)] }), 'half an extension')
   expectNotTls(
     buildHello({ extensions: [extension(0, Buffer.of(0, 9, 0, 0, 1))] }),
@@ -151,7 +147,7 @@ t.test('anything but a ClientHello is recognized as early as possible', async t 
   t.equal(parseClientHello(old), 'nameless')
 })
 
-t.test('any bytes give a result, and more bytes change only incomplete', async t => {
+t.test('any bytes give a result, and further bytes change only the result incomplete', async t => {
   const hellos = [
     buildHello({}),
     await clientHello({ servername: name }),

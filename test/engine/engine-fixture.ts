@@ -177,7 +177,7 @@ export async function exchange(socket: Socket, text: string): Promise<string> {
   return String(chunk)
 }
 
-/** Polls, because real sockets have no fake clock. The limit is the test's own timeout. */
+/** Polls, because real sockets have no fake clock. Ends only with the test's timeout. */
 export async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise(resolve => setTimeout(resolve, 5))
 }

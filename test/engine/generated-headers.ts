@@ -1,8 +1,8 @@
-// Headers of the PROXY protocol by a seed.
+// Generates PROXY protocol headers from a seed.
 import { seededRandom } from '../bench/soak/seeded-random.ts'
 import { binaryHeader, headerCases, ipv4, ipv6, withChecksum } from './proxy-headers.ts'
 
-/** Makes headers by the seed: right ones, changed, cut and too long ones, and noise. */
+/** Returns valid, changed, cut and oversized headers, and noise. The same seed gives the same headers. */
 export function* generateHeaders(count: number, seed = 20_261_123): Generator<Buffer> {
   const { below } = seededRandom(seed)
   const pick = <T>(list: readonly T[]): T => list[below(list.length)] as T // never of an empty list

@@ -30,7 +30,7 @@ function lineOf({ kind, size, named }: ProxyHeader): string {
   return `named ${size} ${caller.address} ${caller.port} ${destination.address} ${destination.port}`
 }
 
-/** Returns what judges as `judgeInTypeScript` does, many at once; null without a compiler. */
+/** Compiles the C++ parser to a function that judges many headers at once; null without a compiler. */
 export function compileJudge(dir: string): ((headers: readonly Buffer[]) => string[]) | null {
   const judge = join(dir, 'proxy-headers')
   const files = sources.map(file => join(native, file))

@@ -1,4 +1,4 @@
-// A target towards which all local ports are used.
+// A target for which no local port is free.
 import { join } from 'node:path'
 import t from 'tap'
 import { noOwnNetwork, runInOwnNetwork } from '../support/own-network.ts'

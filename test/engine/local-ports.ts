@@ -1,4 +1,4 @@
-// node local-ports.ts: uses all local ports towards a target, and sends what further callers of it meet.
+// node local-ports.ts: uses all local ports towards a target. Sends the results of further callers.
 import { createSocket } from 'node:dgram'
 import { writeFileSync } from 'node:fs'
 import t from 'tap'
@@ -17,7 +17,7 @@ import {
 } from './engine-fixture.ts'
 import { nativeUnderTest } from './native-under-test.ts'
 
-/** Where each engine runs out of ports; others have theirs elsewhere. */
+/** A separate destination for each engine, whose ports it uses up. */
 const few = 100
 const ranges: Record<string, number> = { portable: 40_000, native: 50_000 }
 const native = nativeUnderTest()
@@ -79,4 +79,4 @@ const isBound = (socket: ReturnType<typeof createSocket>): boolean => {
     return false
   }
 }
-t.test('what callers got', async () => void process.send?.({ seen }))
+t.test('sends the results of callers', async () => void process.send?.({ seen }))

@@ -19,7 +19,7 @@ function openMeters(t: Test) {
   return { meters, emptied, enter }
 }
 
-t.test('no total passes its mark, and the whole budget can be used, in any order of calls', async t => {
+t.test('in any order of calls, a budget can be used up but not exceeded', async t => {
   for (let round = 0; round < 50; round++) {
     const { meters, emptied, enter } = openMeters(t)
     const marks = [randomInt(1, 5_000), randomInt(1, 5_000)]
@@ -49,10 +49,10 @@ t.test('no total passes its mark, and the whole budget can be used, in any order
   }
 })
 
-t.test('a refusal takes nothing from any meter', async t => {
+t.test('a refusal consumes nothing from any meter', async t => {
   const { meters, enter } = openMeters(t)
   meters.set(1, limited({ connections: 1, newConnections: rate(0, 1) }))
-  meters.set(2, limited({ newConnections: rate(0, 0) })) // a burst is at least one
+  meters.set(2, limited({ newConnections: rate(0, 0) })) // the burst is at least one
   meters.set(3, limited({ connections: 0 }))
 
   t.same(meters.chain([1, 2, 3]).enter(idleWaiter), { refusal: 'too_many' })
@@ -87,33 +87,30 @@ t.test('a datagram passes whole or is dropped with a reason; the one that crosse
   t.match(meters.sample(), [{ bytesIn: 1_000 }, { bytesIn: 1_000 }])
 })
 
-t.test(
-  'a waiter is resumed when bytes are released and when the mark moves, not after it has left',
-  async t => {
-    const { meters, enter } = openMeters(t)
-    meters.set(1, unlimited)
-    meters.setBudget(1, { mark: 100, holdMs: 60_000 })
-    const calls: string[] = []
-    const waiterNamed = (name: string): Waiter => ({
-      resume: direction => calls.push(`${name} ${direction}`),
-      reset() {}
-    })
-    const first = enter([1], waiterNamed('first'))
-    const second = enter([1], waiterNamed('second'))
-    t.equal(first.reserve('in', 1_000), 100)
-    t.equal(first.reserve('out', 1), 0)
-    t.equal(second.reserve('in', 1), 0)
+t.test('a waiter resumes when bytes are released or the mark moves, but not after it has left', async t => {
+  const { meters, enter } = openMeters(t)
+  meters.set(1, unlimited)
+  meters.setBudget(1, { mark: 100, holdMs: 60_000 })
+  const calls: string[] = []
+  const waiterNamed = (name: string): Waiter => ({
+    resume: direction => calls.push(`${name} ${direction}`),
+    reset() {}
+  })
+  const first = enter([1], waiterNamed('first'))
+  const second = enter([1], waiterNamed('second'))
+  t.equal(first.reserve('in', 1_000), 100)
+  t.equal(first.reserve('out', 1), 0)
+  t.equal(second.reserve('in', 1), 0)
 
-    first.release('in', 40)
+  first.release('in', 40)
 
-    t.same(calls, ['first out', 'second in'])
-    t.equal(second.reserve('in', 50), 40)
-    second.delivered('in', 40)
-    first.delivered('in', 60)
-    t.equal(first.reserve('out', 1), 0)
-    t.equal(second.reserve('in', 1), 0)
-    second.leave()
-    meters.setBudget(1, null)
-    t.same(calls, ['first out', 'second in', 'first out'])
-  }
-)
+  t.same(calls, ['first out', 'second in'])
+  t.equal(second.reserve('in', 50), 40)
+  second.delivered('in', 40)
+  first.delivered('in', 60)
+  t.equal(first.reserve('out', 1), 0)
+  t.equal(second.reserve('in', 1), 0)
+  second.leave()
+  meters.setBudget(1, null)
+  t.same(calls, ['first out', 'second in', 'first out'])
+})

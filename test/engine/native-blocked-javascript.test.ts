@@ -1,4 +1,4 @@
-// A thread of JavaScript that is held up delays no connection to a name that the native engine knows.
+// A blocked JavaScript thread does not delay connections to a name that the native engine has cached.
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
@@ -13,7 +13,7 @@ const answer = { ok: true, addresses: ['127.0.0.1'], freshMs: 0, usableMs: 60_00
 
 if (!native.ok) t.plan(0, native.reason)
 else
-  t.test('callers of a known name are served while JavaScript is held up', async t => {
+  t.test('callers of a cached name are served while JavaScript is blocked', async t => {
     const { engine, counters } = engineFixture(t, options => native.openEngine({ ...options, threads: 1 }), {
       names: { 'web.test': answer }
     })
@@ -23,12 +23,12 @@ else
     const [port] = (await once(callers, 'message')) as [number]
     const rule = await ruleTo([{ host: 'web.test', port }])
     await engine.open(rule)
-    await openCaller(t, rule.from) // the name is known from now on
+    await openCaller(t, rule.from) // caches the name
     await until(() => counters().targets[0]?.connectionsTotal === 1)
 
     callers.postMessage(rule.from)
-    const ended = Atomics.wait(done, 0, 0, 20_000) // this thread does nothing else
+    const ended = Atomics.wait(done, 0, 0, 20_000) // blocks this thread
 
-    t.equal(ended, 'ok', 'ten callers had their answers')
+    t.equal(ended, 'ok', 'ten callers got their answers')
     t.equal(counters().targets[0]?.connectionsTotal, 11)
   })

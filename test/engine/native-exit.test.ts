@@ -16,7 +16,7 @@ const native = nativeUnderTest()
 if (!native.ok) t.plan(0, native.reason)
 else
   for (const [how, code, subject] of exits)
-    t.test(`${subject} ends at once, in the middle of traffic`, { timeout: 240_000 }, async t => {
+    t.test(`${subject} ends at once during traffic`, { timeout: 240_000 }, async t => {
       const child = spawnChild(process.execPath, [file, how], { stdio: ['ignore', 'inherit', 'ignore'] })
       t.teardown(() => child.kill('SIGKILL'))
 

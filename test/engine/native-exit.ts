@@ -65,7 +65,7 @@ async function run(how: string | undefined): Promise<void> {
     await openForwarder(ports)
     await openTraffic(ports.from)
     if (how === 'exit') process.exit(0)
-    throw new Error('with traffic under way')
+    throw new Error('thrown during traffic')
   }
   const worker = new Worker(new URL(import.meta.url), { workerData: ports })
   await once(worker, 'message')

@@ -1,4 +1,4 @@
-// The native engine in a process that starts others: between fork and exec a child has the engine's descriptors, too.
+// The native engine in a process that starts others: between fork and exec a child also has the engine's descriptors.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import t from 'tap'
@@ -10,7 +10,7 @@ const children = 150
 
 if (!native.ok) t.plan(0, native.reason)
 else
-  t.test('connections that end while processes are started disturb no other', async t => {
+  t.test('connections that end while processes start do not disturb others', async t => {
     const { engine, counters } = engineFixture(t, native.openEngine)
     const rule = await openEchoRule(t, engine)
     const lasting = await openCaller(t, rule.from)

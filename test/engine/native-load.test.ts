@@ -24,7 +24,7 @@ interface Row {
   readonly machine: Machine
   readonly files: readonly string[]
   readonly broken?: readonly string[]
-  readonly expected: string | RegExp // the file that is loaded, or the reason why none is
+  readonly expected: string | RegExp // the loaded file, or the reason why there is none
   readonly skipped?: string // the note on a broken file that was tried before
 }
 
@@ -91,7 +91,7 @@ for (const { where, machine, files, broken = [], expected, skipped = '' } of row
     else t.match(found, { ok: false, reason: expected })
   })
 
-t.test('a process that loads the addon asks DNS for the address of none of its connections', async t => {
+t.test('loading the addon causes no DNS lookup for open connections', async t => {
   const report: { excludeNetwork?: boolean; getReport(): object } = process.report
   const asked: (boolean | undefined)[] = []
   const getReport = t.intercept(report, 'getReport', {

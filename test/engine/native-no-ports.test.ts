@@ -1,5 +1,5 @@
-// The native engine on a system that has no local port left towards a target. There each dial stops its thread, and all its
-// rules, while the system looks at every port.
+// The native engine on a system without a free local port towards a target. Each dial then blocks its thread, with all
+// rules, while the kernel tries every port.
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { statSync } from 'node:fs'
@@ -18,7 +18,7 @@ const { status } = spawnSync('cc', ['-shared', '-fPIC', '-o', library, source, '
 if (!native.ok) t.plan(0, native.reason)
 else if (status !== 0) t.plan(0, 'there is no C compiler')
 else
-  t.test('twenty callers of a target without local ports are refused after one dial, or few', async t => {
+  t.test('twenty callers of a target without local ports are refused after a few dials', async t => {
     const preload = [process.env['LD_PRELOAD'], library].filter(Boolean).join(' ')
     const child = spawnChild(process.execPath, [join(import.meta.dirname, 'native-no-ports.ts')], {
       env: { ...process.env, LD_PRELOAD: preload, CONNECTS: connects },

@@ -15,7 +15,7 @@ if (!native.ok) t.plan(0, native.reason)
 else if (compiled.status !== 0) t.plan(0, 'there is no C compiler')
 else if (noOwnNetwork !== null) t.plan(0, noOwnNetwork)
 else
-  t.test('addresses are listed once, not for each connection to a target of equal port', async t => {
+  t.test('addresses are listed once, not for each dial to an own port number', async t => {
     const script = join(import.meta.dirname, 'native-own-addresses.ts')
     const env = { LD_PRELOAD: library, LISTS: join(folder, 'lists') }
     t.same(await runInOwnNetwork(t, script, env), {

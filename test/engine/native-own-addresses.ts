@@ -1,5 +1,5 @@
-// node native-own-addresses.ts: in its own network namespace, dials a foreign address at the port of its own wildcard
-// listener, before and after the host gets that address. Sends what was refused, and how often addresses were listed.
+// node native-own-addresses.ts: runs in a separate network namespace. Dials a foreign address at the port of its wildcard
+// listener, before and after the host gets that address. Sends the refusals, and how often addresses were listed.
 import { spawnSync } from 'node:child_process'
 import { statSync } from 'node:fs'
 import t from 'tap'

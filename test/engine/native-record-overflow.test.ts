@@ -1,17 +1,17 @@
-// The native engine does not wait for JavaScript: records that pile up are dropped, and counted.
+// The native engine does not wait for JavaScript: excess records are dropped and counted.
 import { spawnSync } from 'node:child_process'
 import t from 'tap'
 import { recordsIn } from './cases/connection-records.ts'
 import { engineFixture, ruleTo, until } from './engine-fixture.ts'
 import { nativeUnderTest } from './native-under-test.ts'
 
-/** More than the engine keeps. */
+/** More than the engine buffers. */
 const callers = 20_000
 
-/** Records that the threads, at most 4, have not sent yet, or have in the batch that is the last to fit. */
+/** Records that the threads, at most 4, still have in a batch, or that exceed the buffer with the last batch. */
 const batches = 4 * 2 * 256
 
-/** Connects one after the other, in another process: this one does nothing meanwhile. */
+/** Connects one after the other from another process, because this one is blocked. */
 const call = (port: number) =>
   spawnSync(process.execPath, [
     '-e',

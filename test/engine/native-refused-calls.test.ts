@@ -1,4 +1,4 @@
-// The native engine on systems that refuse what its fast path needs.
+// The native engine on systems that refuse the system calls of its fast path.
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'

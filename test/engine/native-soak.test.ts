@@ -1,4 +1,4 @@
-// Random operations, all at once, for a few seconds. `npm run soak` runs the same for longer.
+// Concurrent random operations for a few seconds. `npm run soak` runs them for longer.
 import t from 'tap'
 import { soak } from '../bench/soak/soak.ts'
 import { nativeUnderTest } from './native-under-test.ts'

@@ -1,4 +1,4 @@
-// Urgent data, which Node cannot send: the kernel ends a read at the urgent mark, though more bytes follow it.
+// Urgent data, which Node cannot send. The kernel ends a read at the urgent mark, even if more bytes follow.
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'

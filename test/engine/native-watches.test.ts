@@ -1,4 +1,4 @@
-// The native engine on a system that has no memory for a watch of epoll.
+// The native engine on a system without memory for another epoll watch.
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -29,10 +29,10 @@ async function seenWithout(t: Test, what: 'connections' | 'listener'): Promise<u
 if (!native.ok) t.plan(0, native.reason)
 else if (status !== 0) t.plan(0, 'there is no C compiler')
 else {
-  t.test('connections that cannot be watched are refused, and say nothing about their target', async t =>
+  t.test('connections that cannot be watched are refused, and do not affect target health', async t =>
     t.same(await seenWithout(t, 'connections'), { rejected: { no_memory: 5 }, failures: 0 })
   )
-  t.test('a UDP listener that could not be watched hears later', async t =>
+  t.test('a UDP listener that could not be watched receives datagrams later', async t =>
     t.equal(await seenWithout(t, 'listener'), 'heard')
   )
 }

@@ -1,4 +1,4 @@
-// node native-watches.ts: an engine that cannot watch all sockets. Sends the results of its callers.
+// node native-watches.ts: runs an engine that cannot watch all sockets. Sends the results of its callers.
 import t from 'tap'
 import { openUdpCaller, openUdpRule, openUdpTarget } from './cases/udp-fixture.ts'
 import { echo, endOf, engineFixture, openCaller, openTarget, ruleTo, until } from './engine-fixture.ts'
@@ -6,7 +6,7 @@ import { nativeUnderTest } from './native-under-test.ts'
 
 const native = nativeUnderTest()
 
-t.test('TCP or UDP', async t => {
+t.test('sends the results over TCP or UDP', async t => {
   if (!native.ok) throw new Error(native.reason)
   const { engine, counters } = engineFixture(t, options => native.openEngine({ ...options, threads: 1 }), {
     bind: ['127.0.0.1']

@@ -1,4 +1,4 @@
-// The native engine passes every case that the portable one passes; there is no list of exceptions.
+// The native engine passes every case of the portable one, without exceptions.
 import t from 'tap'
 import { cases, udpCases } from './cases.ts'
 import { nativeUnderTest } from './native-under-test.ts'

@@ -1,4 +1,4 @@
-// The portable engine keeps nothing of a rule that another has replaced, once its connections have ended.
+// The portable engine frees a replaced rule once its connections have ended.
 import { queryObjects } from 'node:v8'
 import t from 'tap'
 import { openPortableEngine } from '../../agent/portable-engine/portable-engine.ts'
@@ -10,7 +10,7 @@ for (const [protocol, kind] of [
   ['tcp', TcpRule],
   ['udp', UdpRule]
 ] as const)
-  t.test(`a ${protocol} rule that was changed often holds the memory of one rule`, async t => {
+  t.test(`a ${protocol} rule that was changed often uses the memory of one rule`, async t => {
     const { engine, finalCounters } = engineFixture(t, openPortableEngine)
     let rule = await ruleTo([9], { protocol })
     await engine.open(rule)

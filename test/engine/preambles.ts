@@ -1,4 +1,4 @@
-// The headers of the PROXY protocol as preambles, and a reader for version 2 (proxy-protocol.txt of HAProxy).
+// PROXY protocol headers as preambles, and a reader for version 2 (proxy-protocol.txt of HAProxy).
 import type { Preamble, PreamblePart } from '../../agent/engine/preamble.ts'
 
 const bytes = (text: string): PreamblePart => ({ bytes: Buffer.from(text, 'latin1') })
@@ -30,7 +30,7 @@ const authority = '\x02'
 const crc = '\x03\0\x04'
 const uniqueId = '\x05'
 
-/** `family`: 1 of IPv4, 2 of IPv6; `transport`: 1 TCP, 2 UDP. */
+/** `family`: 1 IPv4, 2 IPv6; `transport`: 1 TCP, 2 UDP. */
 const header = (family: number, transport: number): PreamblePart[] => [
   bytes(`${signature}\x21${String.fromCharCode(family * 16 + transport)}`),
   {
@@ -60,7 +60,7 @@ export interface ProxyHeader {
   readonly ports: readonly [source: number, listen: number]
   readonly values: Readonly<Record<number, Buffer>> // by type
   readonly isIntact: boolean
-  readonly rest: Buffer // what follows
+  readonly rest: Buffer // bytes after the header
 }
 
 export function readProxyV2(all: Buffer): ProxyHeader {

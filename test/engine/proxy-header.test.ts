@@ -13,7 +13,7 @@ function lineOf({ bytes, means }: HeaderCase): string {
 }
 
 t.test(
-  'each header of the table means what the protocol says, byte by byte and with bytes behind it, too',
+  'each header of the table is parsed as the protocol says, byte by byte and with bytes after it',
   async t => {
     const all = Object.values(headerCases)
     for (const [name, header] of Object.entries(headerCases)) {
@@ -25,7 +25,7 @@ t.test(
   }
 )
 
-t.test('both parsers judge 20,000 generated headers alike, byte by byte, too', async t => {
+t.test('both parsers agree on 20,000 generated headers, also byte by byte', async t => {
   const headers = [...generateHeaders(20_000)]
 
   const ours = headers.map(judgeInTypeScript)

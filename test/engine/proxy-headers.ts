@@ -1,13 +1,13 @@
-// Headers of the PROXY protocol (proxy-protocol.txt of HAProxy), right and wrong, with what an engine makes of them.
+// Valid and invalid PROXY protocol headers (proxy-protocol.txt of HAProxy), with the expected result of an engine.
 import { crc32c } from './preambles.ts'
 
-/** 'wrong', 'unnamed' (the sender's own address), or the addresses that it names. */
+/** 'wrong', 'unnamed' (the sender is the caller), or the addresses in the header. */
 export type Judgement = 'wrong' | 'unnamed' | { readonly source: string; readonly destination: string }
 
 export interface HeaderCase {
   readonly bytes: Buffer
   readonly means: Judgement
-  readonly inDatagrams?: Judgement // where that differs
+  readonly inDatagrams?: Judgement // if it differs in a datagram
 }
 
 export const signature = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1')
@@ -38,7 +38,7 @@ export function binaryHeader({
 
 const tlvHead = (type: number, length: number) => Buffer.from([type, length >> 8, length & 255])
 
-/** The header with the checksum in it, the last four bytes of a value at its end. */
+/** Returns the header with its checksum, which is the last four bytes of its last value. */
 export function withChecksum(parts: BinaryParts): Buffer {
   const header = binaryHeader({ ...parts, values: [...(parts.values ?? []), [3, Buffer.alloc(4)]] })
   const sum = crc32c(header)
@@ -59,7 +59,7 @@ const text = (line: string): Buffer => Buffer.from(line, 'latin1')
 const line4 = 'PROXY TCP4 192.0.2.1 198.51.100.7 12345 443\r\n'
 
 const full = 'ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff'
-const longest = `PROXY TCP6 ${full} ${full} 65535 65535\r\n` // of 104 bytes
+const longest = `PROXY TCP6 ${full} ${full} 65535 65535\r\n` // 104 bytes
 
 export const headerCases: Readonly<Record<string, HeaderCase>> = {
   'version 1, IPv4': { bytes: text(line4), means: named4 },

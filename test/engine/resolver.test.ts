@@ -9,7 +9,7 @@ import { openDns } from '../support/dns.ts'
 
 type Answer = readonly Address[] | string | Promise<readonly Address[]>
 
-/** Opens a resolver over a table of answers, A then AAAA: addresses, or an error code. */
+/** Opens a resolver with a table of answers, A then AAAA: addresses, or an error code. */
 function resolverFixture(t: Test, table: Record<string, readonly [four: Answer, six: Answer]> = {}) {
   const clock: FakeClock = fakeClock()
   const asked: string[] = []
@@ -53,7 +53,7 @@ t.test('one family is enough', async t => {
 })
 
 t.test(
-  'a family that does not answer delays the other by a quarter of a second, and is asked again after 30 s',
+  'a family that does not answer delays the other one by 250 ms, and is asked again after 30 s',
   async t => {
     const { resolve, clock, asked } = resolverFixture(t, { 'web.test': [a('10.0.0.1', 3_600), never] })
 
@@ -72,7 +72,7 @@ t.test(
   }
 )
 
-t.test('an answer says for how long it is fresh and usable', async t => {
+t.test('an answer has a fresh time and a usable time', async t => {
   const { answerOf, clock, table, hosts } = resolverFixture(t, { 'web.test': [a('10.0.0.1', 10), 'ENODATA'] })
   const answer = { ok: true, addresses: ['10.0.0.1'] }
 
@@ -116,7 +116,7 @@ t.test('an address resolves to itself', async t => {
   t.same(asked, [])
 })
 
-t.test('the TTL of an answer is limited to between a second and an hour', async t => {
+t.test('the TTL of an answer is at least a second and at most an hour', async t => {
   for (const [ttl, usableMs] of [
     [0, 1_000],
     [1, 1_000],
@@ -128,7 +128,7 @@ t.test('the TTL of an answer is limited to between a second and an hour', async 
   }
 })
 
-t.test('the shortest TTL of its records is the TTL of an answer', async t => {
+t.test('an answer has the shortest TTL of its records', async t => {
   const { resolve, clock, asked } = resolverFixture(t, { 'web.test': [a('10.0.0.1', 300), a('fd00::1', 5)] })
   await resolve('web.test')
 
@@ -271,7 +271,7 @@ t.test('an answer that arrives after the timeout changes nothing', async t => {
   answer(a('10.0.0.1'))
   await promise
 
-  t.same(await resolve('web.test'), failed('timeout'), 'the failure is still the answer')
+  t.same(await resolve('web.test'), failed('timeout'), 'still the failure')
   await clock.advance(3_000)
   t.same(await resolve('web.test'), found('10.0.0.1'))
   t.equal(asked.length, 4)
@@ -350,7 +350,7 @@ t.test('a real DNS server is asked, and its TTLs are used', async t => {
   t.equal(questions.filter(question => question === 'web.test AAAA').length, 1)
 })
 
-t.test('a step of the clock neither keeps nor ends an answer or a failure', async t => {
+t.test('a step of the clock does not change when answers and failures expire', async t => {
   for (const ms of [1000, 2 * 3_600_000, 400 * 24 * 3_600_000].flatMap(ms => [ms, -ms])) {
     const { resolve, asked, clock } = resolverFixture(t, {
       'web.test': [a('10.0.0.1', 7), 'ENODATA'],
@@ -362,7 +362,7 @@ t.test('a step of the clock neither keeps nor ends an answer or a failure', asyn
     clock.step(ms)
     await clock.advance(2_999)
     await both()
-    t.equal(asked.length, 4, `by ${ms} ms: both are still known`)
+    t.equal(asked.length, 4, `by ${ms} ms: both are still cached`)
     await clock.advance(1)
     await both()
     t.equal(asked.length, 6, 'the failure has expired')

@@ -1,4 +1,4 @@
-// A target of this host that is down, at a port that the system may choose for a dial.
+// A dead target on this host, at a port that the system may also choose as the local port of a dial.
 import { join } from 'node:path'
 import t from 'tap'
 import { noOwnNetwork, runInOwnNetwork } from '../support/own-network.ts'

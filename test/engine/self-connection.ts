@@ -1,5 +1,5 @@
-// node self-connection.ts: with few local ports, dials a free port of this host until the system has chosen that port, too.
-// Sends what callers got of a target that is not there.
+// node self-connection.ts: with few local ports, dials a free port of this host until the system chooses the same local
+// port. Sends the bytes that callers received although there is no target.
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
@@ -53,4 +53,4 @@ for (const [name, openEngine] of Object.entries(engines)) {
     seen[`udp ${name}`] = { bytes: bytes() }
   })
 }
-t.test('what callers got', async () => void process.send?.({ seen }))
+t.test('sends the results of callers', async () => void process.send?.({ seen }))

@@ -10,7 +10,7 @@ export interface EngineState {
   readonly counters: Counters | undefined
   readonly descriptors: number
   readonly meters: readonly MeterCounters[]
-  readonly resources: readonly string[] // timers and handles that could keep the process
+  readonly resources: readonly string[] // timers and handles that could keep the process alive
 }
 
 const [from = 0, port = 0] = process.argv.slice(2).map(Number)
@@ -52,7 +52,7 @@ await engine.open({
 process.on('message', async command => {
   if (command === 'stop') {
     await engine.stop()
-    process.disconnect() // from now on, only a leak of the engine can keep the process
+    process.disconnect() // from now on, only a leak of the engine can keep the process alive
     return
   }
   const { rules, meters } = engine.sample()

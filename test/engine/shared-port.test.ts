@@ -1,4 +1,4 @@
-// The portable engine's shared port: what a caller holds while its ClientHello is awaited.
+// The portable engine's shared port: the descriptors of a caller that waits for its ClientHello.
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import t from 'tap'
@@ -7,7 +7,7 @@ import { PeekHistogram } from '../../agent/portable-engine/tcp/peek-histogram.ts
 import { type Acceptor, SharedPort } from '../../agent/portable-engine/tcp/shared-port.ts'
 import { clientHello } from './client-hellos.ts'
 
-t.test('a peek has given its descriptor back when its caller becomes a connection', async t => {
+t.test('a peek releases its descriptor before its caller becomes a connection', async t => {
   const descriptors = new Descriptors()
   let free = 0
   while (descriptors.reserve(1)) free++

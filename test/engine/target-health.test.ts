@@ -32,7 +32,7 @@ async function openHealth(targetCount = 2) {
     fail(times: number, index = 0) {
       for (let i = 0; i < times; i++) health.probe(index).failed('refused')
     },
-    /** Returns the targets that would be tried now, in order. */
+    /** Returns the targets in the current dial order. */
     order(): number[] {
       const attempts = [...health.attempts()]
       for (const attempt of attempts) attempt.abandoned()
@@ -41,7 +41,7 @@ async function openHealth(targetCount = 2) {
   }
 }
 
-t.test('targets are tried in order; after three failures in a row a target is skipped', async t => {
+t.test('targets are tried in order; after three consecutive failures a target is skipped', async t => {
   const { order, fail, health, targets, events } = await openHealth()
 
   fail(2)
@@ -99,7 +99,7 @@ t.test('ten seconds after its last failure one attempt may try a failed target',
   t.same(order(), [0, 1], 'an abandoned attempt changes nothing')
 })
 
-t.test('two successes in a row heal a failed target', async t => {
+t.test('two consecutive successes heal a failed target', async t => {
   const { order, fail, advance, begin, targets, events } = await openHealth()
   fail(3)
   advance(10_000)

@@ -46,7 +46,7 @@ function openBucket(t: Test, rate: Rate | null) {
 
 /** Returns by how much the worst window exceeds perSec * t + burst. */
 function excess(taken: readonly Taken[], { perSec, burst }: Rate): number {
-  let level = 0 // of a leaky bucket: taken tokens fill it, it leaks at the rate
+  let level = 0 // of a leaky bucket that taken tokens fill
   let atMs = 0
   let worst = 0
   for (const { atMs: laterMs, tokens } of taken) {
@@ -93,7 +93,7 @@ t.test('after the burst the full rate is used, even when timers fire late', asyn
   t.ok(share > 0.95 && share <= 1.02, `${share} of the rate`)
 })
 
-t.test('waiters are served in turn, and nobody overtakes them', async t => {
+t.test('waiters are served in order, and no newcomer overtakes them', async t => {
   const { greedy, advance, take } = openBucket(t, { perSec: 1_000_000, burst: 50_000 })
   const all = Array.from({ length: 7 }, () => greedy(65_536))
 
@@ -128,7 +128,7 @@ t.test('a new rate applies to waiters at once, and a bucket never exceeds its bu
   t.notOk(bucket.has(11))
 })
 
-t.test('without a rate everything passes, and lifting it calls the waiters', async t => {
+t.test('without a rate everything passes, and lifting a rate wakes the waiters', async t => {
   const { bucket, take } = openBucket(t, { perSec: 1, burst: 1 })
   let called = 0
   const waiter = () => void called++

@@ -1,4 +1,4 @@
-// Balance: connections are spread over targets.
+// Balance: how connections spread over targets.
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import type { Test } from 'tap'
@@ -59,7 +59,7 @@ async function open(
   return {
     ...fixture,
     rule,
-    /** Makes connections one after the other, which stay open; returns the names of their targets. */
+    /** Opens connections one after the other and keeps them open. Returns the names of their targets. */
     async call(count) {
       let targets = ''
       for (let made = 0; made < count; made++) targets += (await call(t, rule)).target
@@ -73,7 +73,7 @@ const activeOf = ({ counters }: EngineFixture): number[] => counters().targets.m
 
 const refusals = { header: 'proxy_header', untrusted: 'proxy_untrusted' }
 
-/** A thread of an engine may be one off for each target. */
+/** Allows each thread of an engine to be off by one for each target. */
 const isAbout = (value: number, expected: number): boolean => Math.abs(value - expected) <= 4
 
 export const balance: Record<string, EngineCase> = {
@@ -86,7 +86,7 @@ export const balance: Record<string, EngineCase> = {
     t.equal(count(targets, 'c'), 0)
   },
 
-  async 'new weights apply to connections that begin later'(t, openEngine) {
+  async 'new weights apply only to new connections'(t, openEngine) {
     const { engine, rule, call, ...fixture } = await open(t, openEngine, balanced('round_robin', [1, 0]))
     t.equal(await call(3), 'aaa')
 
@@ -100,7 +100,7 @@ export const balance: Record<string, EngineCase> = {
     t.equal(await call(1), 'b')
   },
 
-  async 'least connections chooses the target that has the fewest for its weight'(t, openEngine) {
+  async 'least connections chooses the target with the fewest connections per weight'(t, openEngine) {
     const { engine, rule, call, ...fixture } = await open(
       t,
       openEngine,
@@ -115,7 +115,7 @@ export const balance: Record<string, EngineCase> = {
     t.equal(await call(8), 'aaaaaaaa')
   },
 
-  async 'a connection that has ended, or has not connected, is not active'(t, openEngine) {
+  async 'a connection that has ended or failed to connect is not active'(t, openEngine) {
     const fixture = await open(t, openEngine, balanced('least_connections', [1, 1]), [
       await freePort(),
       (await greet(t, 1))[0] ?? 0
@@ -127,7 +127,7 @@ export const balance: Record<string, EngineCase> = {
     await until(() => activeOf(fixture)[1] === 0)
   },
 
-  async 'of two targets taken at random, the one with fewer connections is chosen'(t, openEngine) {
+  async 'random-two chooses the less busy of two random targets'(t, openEngine) {
     const { engine, rule, call } = await open(t, openEngine, balanced('random_two', [1, 0, 0]))
     await call(20)
     engine.setWeights(rule.id, [1, 1, 1])
@@ -138,7 +138,7 @@ export const balance: Record<string, EngineCase> = {
     t.ok(count(targets, 'b') > 0 && count(targets, 'c') > 0, targets)
   },
 
-  async 'a source keeps its target, whatever the order of targets, in both engines'(t, openEngine) {
+  async 'a source keeps its target in any order of targets, in both engines'(t, openEngine) {
     const ports = await greet(t, 3)
     const balance = balanced('source_hash', [1, 1, 2])
     const { engine, rule } = await open(t, openEngine, balance, ports)
@@ -164,7 +164,7 @@ export const balance: Record<string, EngineCase> = {
     t.not((await call(t, rule, '127.0.1.1')).target, 'abc'.charAt(before ?? 3))
   },
 
-  async 'a target that refuses is passed over, and its tier before the next'(t, openEngine) {
+  async 'after a refusal, other targets of the same tier are tried before the next tier'(t, openEngine) {
     const [a = 0, b = 0] = await greet(t, 2)
     const closed = await freePort()
     const tiers = [0, 0, 1]
@@ -180,7 +180,7 @@ export const balance: Record<string, EngineCase> = {
     t.equal(await all.call(8), 'bbbbbbbb')
   },
 
-  async 'when all targets have failed, they are tried all the same'(t, openEngine) {
+  async 'when all targets have failed, they are still tried'(t, openEngine) {
     const port = await freePort()
     const fixture = await open(t, openEngine, balanced('round_robin', [1, 0]), [port, await freePort()])
     for (let failures = 1; failures <= 3; failures++) {
@@ -193,7 +193,7 @@ export const balance: Record<string, EngineCase> = {
     t.equal(await fixture.call(1), 'a')
   },
 
-  async 'a share is a part of the weight, and comes and goes while the rule runs'(t, openEngine) {
+  async 'a share scales the weight of a target, and can change while the rule runs'(t, openEngine) {
     const { engine, rule, call } = await open(t, openEngine, balanced('round_robin', [1, 1]))
     engine.setShares(rule.id, [0.25, 1])
 
@@ -208,7 +208,7 @@ export const balance: Record<string, EngineCase> = {
     engine.setShares(12_345, [1])
   },
 
-  async 'an ejected target gets none, the next tier precedes it, and it is the last resort'(t, openEngine) {
+  async 'an ejected target is used only after all tiers'(t, openEngine) {
     const [a = 0, b = 0, c = 0] = await greet(t, 3)
     const tiers = [0, 0, 1]
     const { engine, rule, call } = await open(t, openEngine, balanced('round_robin', [1, 1, 1], tiers), [
@@ -226,10 +226,10 @@ export const balance: Record<string, EngineCase> = {
     const closed = [await freePort(), await freePort()]
     const broken = await open(t, openEngine, balanced('round_robin', [1, 1, 1], tiers), [a, ...closed])
     broken.engine.setShares(broken.rule.id, [0, 1, 1])
-    t.equal(await broken.call(8), 'aaaaaaaa', 'when the others do not connect')
+    t.equal(await broken.call(8), 'aaaaaaaa', 'when no other target connects')
   },
 
-  async 'a rule opens with the shares that it is given'(t, openEngine) {
+  async 'a rule opens with given shares'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     const rule = await ruleTo(await greet(t, 2), { balance: balanced('round_robin', [1, 1]), shares: [0, 1] })
     await engine.open(rule)
@@ -253,7 +253,7 @@ export const balance: Record<string, EngineCase> = {
     t.equal(await fixture.call(1), 'z')
   },
 
-  async 'connects are counted with their duration, and failures with their total'(t, openEngine) {
+  async 'connect attempts are counted with their total duration, and failures by number'(t, openEngine) {
     const [a = 0] = await greet(t, 1)
     const fixture = await open(t, openEngine, balanced('round_robin', [1, 1]), [a, await freePort()])
     await fixture.call(4)
@@ -265,7 +265,7 @@ export const balance: Record<string, EngineCase> = {
     t.ok((second?.failures ?? 0) > 0)
   },
 
-  async 'IPv6 callers of one network keep one target, where the balance says so'(t, openEngine) {
+  async 'with an IPv6 prefix in the balance, callers of one network keep one target'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     const firstRead = { form: 'proxy_protocol', from: ['127.0.0.0/8'], refusals } as const
     const balance = { ...balanced('source_hash', [1, 1, 1]), ipv6Prefix: 64 }
@@ -287,7 +287,7 @@ export const balance: Record<string, EngineCase> = {
     t.ok(homes.size > 1)
   },
 
-  async 'a rule with an impossible balance is refused'(t, openEngine) {
+  async 'a rule with an invalid balance is refused'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     for (const balance of [
       balanced('round_robin', [1, 1]),

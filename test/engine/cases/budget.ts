@@ -27,7 +27,7 @@ import {
   unlimited
 } from '../meter-fixture.ts'
 
-/** A hold time that is longer than any case. */
+/** Longer than any case takes. */
 const holdMs = 300_000
 
 async function open(
@@ -83,7 +83,7 @@ export const budget: Record<string, EngineCase> = {
     t.ok(bytesOut > 0)
   },
 
-  async 'a budget that comes while bytes flow holds them, all that arrived is counted, and the next one is exact'(
+  async 'a budget set during a transfer stops it, arrived bytes are counted, and the next budget is exact'(
     t,
     openEngine
   ) {
@@ -107,7 +107,7 @@ export const budget: Record<string, EngineCase> = {
     t.equal(meterTotal(engine, 1), mark)
   },
 
-  async 'what waits for its target when a budget comes is charged to it once'(t, openEngine) {
+  async 'bytes that wait for a target when a budget is set are charged once'(t, openEngine) {
     let received = 0
     const { promise: reads, resolve: read } = Promise.withResolvers<void>()
     const { engine, rule, emptyEvents } = await open(t, openEngine, socket => {
@@ -135,7 +135,7 @@ export const budget: Record<string, EngineCase> = {
     t.equal(meterTotal(engine, 1), mark)
   },
 
-  async 'many connections together reach the mark and do not pass it'(t, openEngine) {
+  async 'many connections together reach the mark exactly'(t, openEngine) {
     const { engine, rule, emptyEvents } = await open(t, openEngine, echo)
     engine.setBudget(1, { mark: 5_000_000, holdMs })
 
@@ -147,7 +147,7 @@ export const budget: Record<string, EngineCase> = {
     t.equal(meterTotal(engine, 1), 5_000_000)
   },
 
-  async 'while a budget is spent, new connections are reset'(t, openEngine) {
+  async 'new connections are reset while the budget is exhausted'(t, openEngine) {
     const { engine, rule, counters, emptyEvents } = await open(t, openEngine, echo)
     engine.setBudget(1, { mark: 10, holdMs })
     const caller = await openCaller(t, rule.from)
@@ -252,10 +252,10 @@ export const budget: Record<string, EngineCase> = {
     engine.setBudget(1, null)
 
     t.equal(String(await once(caller.resume(), 'data')), 'kept')
-    t.equal(await endOf(caller), 'reset', 'without a hold it is idle')
+    t.equal(await endOf(caller), 'reset', 'without a hold it counts as idle')
   },
 
-  async 'a connection that is still dialing when the hold time ends is reset, too'(t, openEngine) {
+  async 'a connection that still dials when the hold time ends is also reset'(t, openEngine) {
     const { engine, events, emptyEvents } = await open(t, openEngine, echo)
     const late = await ruleTo([{ host: 'late.test', port: 9 }], { meters: [1] })
     await engine.open(late)

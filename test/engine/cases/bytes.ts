@@ -1,4 +1,4 @@
-// Bytes, FIN and reset are passed on.
+// Forwarding of bytes, FIN and reset.
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
@@ -19,7 +19,7 @@ import {
   untilStable
 } from '../engine-fixture.ts'
 
-/** The limit of Linux for one connection's buffers; on other systems they are small. */
+/** The limit of Linux for the buffers of one connection. Other systems have small buffers. */
 const kernelBufferBytes = (): number =>
   ['tcp_rmem', 'tcp_wmem']
     .map(name => `/proc/sys/net/ipv4/${name}`)
@@ -52,7 +52,7 @@ export const bytes: Record<string, EngineCase> = {
     t.equal(connectionsTotal, 1)
   },
 
-  async 'a caller that half-closes still gets the whole answer'(t, openEngine) {
+  async 'a caller that half-closes still receives the whole answer'(t, openEngine) {
     const port = await openTarget(t, async socket => {
       const request = await collect(socket)
       socket.end(`you sent ${request}`)
@@ -67,7 +67,7 @@ export const bytes: Record<string, EngineCase> = {
     t.equal(String(await collect(caller)), 'you sent good day')
   },
 
-  async 'a target that half-closes still gets all that the caller sends'(t, openEngine) {
+  async 'a target that half-closes still receives all bytes of the caller'(t, openEngine) {
     let received: Promise<Buffer> | undefined
     const port = await openTarget(t, socket => {
       socket.end('over to you')
@@ -85,7 +85,7 @@ export const bytes: Record<string, EngineCase> = {
     t.equal(String(await received), 'thank you')
   },
 
-  async 'bytes that arrive before the target is connected are kept'(t, openEngine) {
+  async 'bytes that arrive before the target is connected are buffered'(t, openEngine) {
     const port = await openTarget(t, echo)
     const { engine, events } = engineFixture(t, openEngine)
     const rule = await ruleTo([{ host: 'late.test', port }])
@@ -123,14 +123,14 @@ export const bytes: Record<string, EngineCase> = {
 
     const buffered = sent - portCounters(counters()).bytesOut
     t.ok(sent > 0)
-    // Besides ours, the kernel holds the target's send buffer and our receive buffer, as large as it sees fit.
+    // The kernel also fills the target's send buffer and our receive buffer, whose sizes it chooses.
     t.ok(buffered < 16 * 1024 * 1024 + kernelBufferBytes(), `${buffered} bytes are buffered`)
     caller.resume()
     const before = sent
     await until(() => sent > before + 32 * 1024 * 1024)
   },
 
-  async 'a reset is passed on after the bytes received before it'(t, openEngine) {
+  async 'a reset is forwarded after the bytes received before it'(t, openEngine) {
     const port = await openTarget(t, socket =>
       socket.once('data', () => socket.write('last words', () => socket.resetAndDestroy()))
     )
@@ -151,7 +151,7 @@ export const bytes: Record<string, EngineCase> = {
     t.equal(received, 10)
   },
 
-  async 'a late reader gets all that a target has sent before its reset'(t, openEngine) {
+  async 'a slow reader receives all bytes that a target sent before its reset'(t, openEngine) {
     const size = 2_000_000
     let target: Socket | undefined
     const port = await openTarget(t, socket => {

@@ -1,4 +1,4 @@
-// A rule that is closed keeps its port: beneath it is a meter at zero.
+// A closed meter closes a rule without releasing its port.
 import { once } from 'node:events'
 import type { Test } from 'tap'
 import { Meters } from '../../../agent/rules/meters.ts'
@@ -31,7 +31,7 @@ async function open(t: Test, openEngine: OpenEngine) {
 }
 
 export const closedMeters: Record<string, EngineCase> = {
-  async 'a closed meter refuses new connections for its reason, and live ones continue'(t, openEngine) {
+  async 'a closed meter refuses new connections with its reason; live ones continue'(t, openEngine) {
     const { meters, rule, rejected } = await open(t, openEngine)
     const live = await openCaller(t, rule.from)
     t.equal(await exchange(live, 'one'), 'one')
@@ -45,10 +45,7 @@ export const closedMeters: Record<string, EngineCase> = {
     t.equal(await exchange(await openCaller(t, rule.from), 'three'), 'three')
   },
 
-  async 'a closed meter holds live connections until it is open, and resets them when it is cut'(
-    t,
-    openEngine
-  ) {
+  async 'a closed meter pauses live connections until it opens, or resets them in mode cut'(t, openEngine) {
     const { meters, rule, rejected } = await open(t, openEngine)
     const live = await openCaller(t, rule.from)
     t.equal(await exchange(live, 'one'), 'one')
@@ -57,7 +54,7 @@ export const closedMeters: Record<string, EngineCase> = {
     live.resume().write('two')
     t.equal(await endOf(await openCaller(t, rule.from)), 'reset')
     await until(() => rejected('paused') === 1)
-    t.equal(live.bytesRead, 3, 'nothing has come back')
+    t.equal(live.bytesRead, 3, 'no answer has arrived')
     const echoed = once(live, 'data')
     meters.setClosed(own.key, null)
     t.equal(String(await echoed), 'two')
@@ -69,7 +66,7 @@ export const closedMeters: Record<string, EngineCase> = {
     await until(() => rejected('expired') === 1)
   },
 
-  async 'a meter that is open again has the limits and the budget that were set meanwhile'(t, openEngine) {
+  async 'a reopened meter has the limits and the budget that were set while it was closed'(t, openEngine) {
     const { meters, rule, rejected } = await open(t, openEngine)
     const one = { bytesIn: null, bytesOut: null, connections: 1, newConnections: null }
 
@@ -88,7 +85,10 @@ export const closedMeters: Record<string, EngineCase> = {
 }
 
 export const udpClosedMeters: Record<string, EngineCase> = {
-  async 'a closed meter refuses new flows; live ones continue or are dropped for its reason'(t, openEngine) {
+  async 'a closed meter refuses new flows; live ones continue, or are dropped with its reason'(
+    t,
+    openEngine
+  ) {
     const { engine, counters } = engineFixture(t, openEngine)
     const meters = new Meters(engine)
     const { port } = await openUdpTarget(t)

@@ -1,4 +1,4 @@
-// Lists of open connections, and their end by an operator.
+// Operators list open connections and end them.
 import { once } from 'node:events'
 import type { Test } from 'tap'
 import type { ConnectionQuery } from '../../../agent/engine/open-connection.ts'
@@ -45,7 +45,7 @@ async function openCallers(t: Test, openEngine: Parameters<EngineCase>[1], count
 }
 
 export const connectionLists: Record<string, EngineCase> = {
-  async 'a row says who is connected to what, and how much was delivered'(t, openEngine) {
+  async 'a row has the caller, the target and the delivered bytes'(t, openEngine) {
     const { engine, rule, target, callers } = await openCallers(t, openEngine, 1)
 
     const { rows, ...sums } = engine.connections(all)
@@ -64,10 +64,10 @@ export const connectionLists: Record<string, EngineCase> = {
     })
     t.ok(row && row.ageMs >= 0 && row.idleMs >= 0 && row.idleMs <= row.ageMs)
     for (const leg of [row?.caller, row?.targetLeg])
-      t.ok(leg === null || (leg && leg.rttMs >= 0 && leg.retransmits === 0), 'figures of the leg')
+      t.ok(leg === null || (leg && leg.rttMs >= 0 && leg.retransmits === 0), 'statistics of the leg')
   },
 
-  async 'pages are sorted, continue after their last row, and miss none'(t, openEngine) {
+  async 'pages are sorted, continue after their last row, and skip none'(t, openEngine) {
     const { engine, rule } = await openCallers(t, openEngine, 5)
 
     const first = engine.connections({ ...all, limit: 2 })
@@ -86,7 +86,7 @@ export const connectionLists: Record<string, EngineCase> = {
     t.strictSame(
       [...oldest.rows, ...others.rows].map(({ bytesIn }) => bytesIn).sort(),
       [1, 2, 3, 4, 5],
-      'also when time has passed between them'
+      'also if time passes between pages'
     )
     const ages = engine.connections({ ...all, sort: 'age' }).rows.map(({ key }) => key)
     t.strictSame(
@@ -97,7 +97,7 @@ export const connectionLists: Record<string, EngineCase> = {
     t.equal(engine.connections({ ...all, rules: [] }).matched, 0)
   },
 
-  async 'source and target select'(t, openEngine) {
+  async 'connections can be selected by source and target'(t, openEngine) {
     const { engine, rule, target } = await openCallers(t, openEngine, 2)
     const six = await openCaller(t, rule.from, '::1')
     six.write('x')
@@ -114,7 +114,7 @@ export const connectionLists: Record<string, EngineCase> = {
     t.throws(() => count({ source: 'everywhere' }), { code: 'EINVAL' })
   },
 
-  async 'what is selected is reset, and nothing else'(t, openEngine) {
+  async 'exactly the selected connections are reset'(t, openEngine) {
     const { engine, callers } = await openCallers(t, openEngine, 3)
     const [largest] = engine.connections(all).rows
 
@@ -131,7 +131,7 @@ export const connectionLists: Record<string, EngineCase> = {
     await until(() => engine.connections(all).matched === 0)
   },
 
-  async 'a connection that waits for a meter names it'(t, openEngine) {
+  async 'the row of a connection that waits for a meter names the meter'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     const target = await openTarget(t, echo)
     engine.setMeter(1, unlimited)
@@ -146,7 +146,7 @@ export const connectionLists: Record<string, EngineCase> = {
 }
 
 export const udpConnectionLists: Record<string, EngineCase> = {
-  async 'flows are seen and ended as connections are'(t, openEngine) {
+  async 'flows are listed and ended like connections'(t, openEngine) {
     const target = await openUdpTarget(t, () => 'ok')
     const { engine } = engineFixture(t, openEngine)
     const rule = await openUdpRule(engine, [target.port])

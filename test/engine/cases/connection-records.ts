@@ -1,4 +1,4 @@
-// Records of ended connections, for the rules that ask for them.
+// Records of ended connections, for rules with reportEnds.
 import { connect, type Socket } from 'node:net'
 import type { Test } from 'tap'
 import type { EndedConnection } from '../../../agent/engine/ended-connection.ts'
@@ -22,7 +22,6 @@ import {
 } from '../engine-fixture.ts'
 import { limited, unlimited } from '../meter-fixture.ts'
 
-/** All records so far. */
 export const recordsIn = ({ events }: Pick<EngineFixture, 'events'>): readonly EndedConnection[] =>
   events.flatMap(event => (event.kind === 'connections-ended' ? event.ended : []))
 
@@ -48,7 +47,7 @@ async function open(
 }
 
 export const connectionRecords: Record<string, EngineCase> = {
-  async 'a rule that asks for it gets a record of each ended connection'(t, openEngine) {
+  async 'a rule with reportEnds gets a record of each ended connection'(t, openEngine) {
     const fixture = await open(t, openEngine, socket => {
       void collect(socket).then(() => socket.end('you are welcome'))
     })
@@ -108,7 +107,7 @@ export const connectionRecords: Record<string, EngineCase> = {
     t.match(await nextRecord(fixture, 2), { end: 'caller_reset', bytesIn: 5, bytesOut: 5 })
   },
 
-  async 'a record distinguishes an idle connection from one with a spent budget'(t, openEngine) {
+  async 'a record distinguishes an idle connection from an exhausted budget'(t, openEngine) {
     const fixture = await open(t, openEngine, echo, { idleMs: 100 })
     const { engine, rule } = fixture
     await exchange(await openCaller(t, rule.from), 'hello')
@@ -121,7 +120,7 @@ export const connectionRecords: Record<string, EngineCase> = {
     t.match(await nextRecord(fixture, 1), { end: 'budget_spent' })
   },
 
-  async 'refused callers have records, with the reason that is counted'(t, openEngine) {
+  async 'refused callers have records with the counted reason'(t, openEngine) {
     const deny = { allow: null, deny: [{ cidr: '::1' }], refusal: 'source_denied' }
     const fixture = await open(t, openEngine, echo, { source: deny })
     const { engine, rule } = fixture
@@ -151,7 +150,7 @@ export const connectionRecords: Record<string, EngineCase> = {
     t.match(fixture.counters().rejected, { source_denied: 2, too_many: 1 })
   },
 
-  async 'callers of a port of names have records with the name for which they asked, also where no rule has it'(
+  async 'on a port with TLS names, records have the requested name, even without a matching rule'(
     t,
     openEngine
   ) {
@@ -185,7 +184,7 @@ export const connectionRecords: Record<string, EngineCase> = {
     t.match(fixture.counters().rejected, { sni_miss: 2 })
   },
 
-  async 'senders of wrong or untrusted headers have records'(t, openEngine) {
+  async 'senders of invalid or untrusted headers have records'(t, openEngine) {
     const firstRead = (cidr: string) =>
       ({
         form: 'proxy_protocol',
@@ -206,7 +205,7 @@ export const connectionRecords: Record<string, EngineCase> = {
     t.match(await nextRecord(fixture, 1), { ...refused, refusal: 'stranger', source: { address: '::1' } })
   },
 
-  async 'a connection without a target has a record without one'(t, openEngine) {
+  async 'the record of a connection without a target has no target'(t, openEngine) {
     const fixture = engineFixture(t, openEngine)
     const rule = await ruleTo([await freePort()], { reportEnds: true })
     await fixture.engine.open(rule)
@@ -233,7 +232,7 @@ export const connectionRecords: Record<string, EngineCase> = {
     t.match(await nextRecord(fixture, 1), { end: 'caller_closed', target: null })
   },
 
-  async 'the records of a rule come before the event that says it has closed'(t, openEngine) {
+  async 'the records of a rule precede its closed event'(t, openEngine) {
     const fixture = await open(t, openEngine)
     const { engine, rule, events } = fixture
     await exchange(await openCaller(t, rule.from), 'hello')
@@ -246,7 +245,7 @@ export const connectionRecords: Record<string, EngineCase> = {
     t.ok(kinds.indexOf('connections-ended') < kinds.indexOf('closed'))
   },
 
-  async 'records come in batches, and none is missing'(t, openEngine) {
+  async 'records arrive in batches, and none is lost'(t, openEngine) {
     const fixture = await open(t, openEngine, socket => void socket.end())
     const { rule, events } = fixture
     const count = 600
@@ -265,7 +264,7 @@ export const connectionRecords: Record<string, EngineCase> = {
     t.equal(fixture.counters().connectionsTotal, count)
   },
 
-  async 'a rule that does not ask has no records'(t, openEngine) {
+  async 'a rule without reportEnds has no records'(t, openEngine) {
     const silent = await open(t, openEngine, echo, { reportEnds: false })
     const { engine, target } = silent
     const asking = await ruleTo([target], { reportEnds: true })

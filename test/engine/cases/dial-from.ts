@@ -1,4 +1,4 @@
-// Local addresses for dials and probes.
+// Local source addresses of dials and probes.
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import type { Test } from 'tap'
@@ -21,7 +21,7 @@ const missing = { ipv4: '192.0.2.77', ipv6: '2001:db8::77' }
 const failures = (events: readonly EngineEvent[]) =>
   events.flatMap(event => (event.kind === 'target-health' && event.to === 'failed' ? [event.reason] : []))
 
-/** Opens a target that answers with the address of the sender. */
+/** Opens a target that answers with the sender's address. */
 async function openUdpMirror(t: Test, host: string): Promise<number> {
   const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4').bind(0, host)
   await once(socket, 'listening')
@@ -57,7 +57,7 @@ export const dialFrom: Record<string, EngineCase> = {
     }
   },
 
-  async 'flows are opened from the address of their family'(t, openEngine) {
+  async 'flows use the source address of their family'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     for (const [host, expected] of [
       ['127.0.0.1', '127.0.0.7'],
@@ -70,10 +70,7 @@ export const dialFrom: Record<string, EngineCase> = {
     }
   },
 
-  async 'an address that the host does not have fails each dial, with its reason, and nothing else'(
-    t,
-    openEngine
-  ) {
+  async 'with a source address that the host lacks, only dials fail, with a reason'(t, openEngine) {
     const { engine, events } = engineFixture(t, openEngine)
     const accepted: unknown[] = []
     const port = await openTarget(t, socket => accepted.push(socket))
@@ -98,7 +95,7 @@ export const dialFrom: Record<string, EngineCase> = {
     t.equal(await exchange(await openCaller(t, working.from), 'still here'), 'still here')
   },
 
-  async 'what is no address of its family is refused'(t, openEngine) {
+  async 'a source address of the wrong family is refused'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     for (const dialFrom of [
       { ipv4: '::1', ipv6: null },

@@ -1,4 +1,4 @@
-// Dialing: addresses, failover, DNS, and callers that leave meanwhile.
+// Dials: addresses, failover, DNS, and callers that leave during a dial.
 import { freePort } from '../../support/ports.ts'
 import {
   collect,
@@ -17,7 +17,7 @@ import {
 } from '../engine-fixture.ts'
 
 export const dials: Record<string, EngineCase> = {
-  async 'an engine listens on both families, and reaches an IPv6 target'(t, openEngine) {
+  async 'an engine listens on IPv4 and IPv6, and reaches an IPv6 target'(t, openEngine) {
     const port = await openTarget(t, echo, { host: '::1' })
     const { engine } = engineFixture(t, openEngine)
     const rule = await ruleTo([{ host: '::1', port }])
@@ -98,10 +98,7 @@ export const dials: Record<string, EngineCase> = {
     t.ok(performance.now() - beganAt < 1_000)
   },
 
-  async 'the preferred family is tried first; without a preference the order of the DNS answer'(
-    t,
-    openEngine
-  ) {
+  async 'the preferred family is tried first; without a preference the DNS order applies'(t, openEngine) {
     const four = await openTarget(t, socket => socket.end('four'))
     await openTarget(t, socket => socket.end('six'), { host: '::1', port: four })
     const names = { 'both.test': { ok: true, addresses: ['127.0.0.1', '::1'] } } as const
@@ -151,7 +148,7 @@ export const dials: Record<string, EngineCase> = {
     t.equal(dials, 0)
   },
 
-  async 'a caller that sends FIN and nothing else during the dial has left'(t, openEngine) {
+  async 'a caller that sends only FIN during the dial counts as gone'(t, openEngine) {
     const { engine, events, counters } = engineFixture(t, openEngine)
     const rule = await ruleTo([{ host: 'late.test', port: 9 }])
     await engine.open(rule)

@@ -58,7 +58,7 @@ export const filters: Record<string, EngineCase> = {
     t.same(await outcome([{ cidr: '127.0.0.1', ports: [1, 9] }, { cidr: 'fd00::/8' }]), 'served')
   },
 
-  async 'when one address is denied, another one of the target is dialed'(t, openEngine) {
+  async 'when one address of a target is denied, another one is dialed'(t, openEngine) {
     const port = await openTarget(t, echo)
     const names = { 'two.test': { ok: true, addresses: ['::1', '127.0.0.1'] } } as const
     const { engine, counters } = engineFixture(t, openEngine, { names })
@@ -70,7 +70,7 @@ export const filters: Record<string, EngineCase> = {
     t.same(counters().rejected, {})
   },
 
-  async 'new filters reset the connections that they deny, and no others'(t, openEngine) {
+  async 'new filters reset exactly the connections that they deny'(t, openEngine) {
     const { engine, counters } = engineFixture(t, openEngine)
     const rule = await openEchoRule(t, engine)
     const four = await openCaller(t, rule.from, '127.0.0.1')
@@ -90,7 +90,7 @@ export const filters: Record<string, EngineCase> = {
     t.match(counters().rejected, { source_denied: 2 })
   },
 
-  async 'a rule with an invalid filter is refused, and nothing is opened'(t, openEngine) {
+  async 'a rule with an invalid filter is refused, and no port opens'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     for (const cidr of [
       '10.0.0.0/33',

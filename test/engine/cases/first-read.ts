@@ -1,4 +1,4 @@
-// First reads: a sender in front writes a PROXY protocol header before the caller's first byte.
+// First reads: a proxy in front writes a PROXY protocol header before the caller's first byte.
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
@@ -30,7 +30,7 @@ export const proxied: FirstRead = {
   refusals: { header: 'no_header', untrusted: 'not_a_proxy' }
 }
 
-/** Opens a rule to a target that sends back what it gets, with a header that says who calls. */
+/** Opens a rule to an echo target. The rule's preamble names the caller. */
 async function openProxied(t: Test, engine: Engine, changes: Partial<EngineRule> = {}): Promise<EngineRule> {
   const port = await openTarget(t, socket => socket.pipe(socket))
   const rule = await ruleTo([port], { firstRead: proxied, preamble: proxyV1, ...changes })
@@ -46,7 +46,7 @@ async function writeBytewise(socket: Socket, bytes: Buffer): Promise<void> {
   }
 }
 
-/** Returns the line that the target receives for a caller with this header. */
+/** Returns the preamble line that the target receives for a caller with this header. */
 function lineOf(means: Judgement, { localAddress = '', localPort }: Socket, port: number): string {
   const own = { source: `${localAddress} ${localPort}`, destination: `${localAddress} ${port}` }
   const { source, destination } = typeof means === 'string' ? own : means
@@ -58,7 +58,7 @@ const rightHeaders = Object.entries(headerCases).filter(([, { means }]) => means
 const wrongHeaders = Object.entries(headerCases).filter(([, { means }]) => means === 'wrong')
 
 export const firstRead: Record<string, EngineCase> = {
-  async 'a header names the caller, in any cut, and does not count'(t, openEngine) {
+  async 'a header names the caller, however it is split, and its bytes are not counted'(t, openEngine) {
     const { engine, counters } = engineFixture(t, openEngine)
     const rule = await openProxied(t, engine)
     const call = async (bytes: Buffer, means: Judgement, host: string, cut: 'whole' | 'bytewise') => {
@@ -89,7 +89,7 @@ export const firstRead: Record<string, EngineCase> = {
     t.equal(Math.max(...engine.sample().peekDurations.counts), 0)
   },
 
-  async 'a wrong header, an end before it, and other senders are refused'(t, openEngine) {
+  async 'a wrong header, a missing header, and untrusted senders are refused'(t, openEngine) {
     const { engine, counters } = engineFixture(t, openEngine)
     const rule = await openProxied(t, engine)
     for (const [name, { bytes }] of wrongHeaders) {
@@ -129,7 +129,7 @@ export const firstRead: Record<string, EngineCase> = {
     t.match(counters(), { connectionsTotal: 0, rejected: { no_header: 1 } })
   },
 
-  async 'a header comes before the ClientHello, in any cut'(t, openEngine) {
+  async 'a header precedes the ClientHello, however both are split'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     const from = await freePort()
     const port = await openTarget(t, socket => socket.pipe(socket))
@@ -160,7 +160,7 @@ export const firstRead: Record<string, EngineCase> = {
     t.equal(peeks, rightHeaders.length * 2 + 1)
   },
 
-  async 'a caller that sends its header and no ClientHello is no TLS name in time'(t, openEngine) {
+  async 'a caller that sends a header but no ClientHello times out'(t, openEngine) {
     const { engine, counters } = engineFixture(t, openEngine)
     const rule = await openProxied(t, engine, { name: 'one.test' })
     const late = await openCaller(t, rule.from)
@@ -174,7 +174,7 @@ export const firstRead: Record<string, EngineCase> = {
     t.match(counters().rejected, { sni_timeout: 1 })
   },
 
-  async 'rules that share a port need an equal first read'(t, openEngine) {
+  async 'rules that share a port need the same first read'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     const { from } = await openProxied(t, engine, { name: 'one.test' })
     const others = [null, { ...proxied, from: ['127.0.0.1'] }]
@@ -187,7 +187,7 @@ export const firstRead: Record<string, EngineCase> = {
     t.equal(engine.sample().rules.length, 2)
   },
 
-  async 'a first read that no engine knows is refused'(t, openEngine) {
+  async 'an unknown first read is refused'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     const table = [
       { form: 'netty' as never },
@@ -222,7 +222,7 @@ export const firstRead: Record<string, EngineCase> = {
     )
   },
 
-  async 'the address of the header is that of filters, balances and records'(t, openEngine) {
+  async 'filters, balances and records use the address of the header'(t, openEngine) {
     const { engine, events, counters } = engineFixture(t, openEngine)
     const ports = await Promise.all([0, 1, 2].map(at => openTarget(t, socket => socket.end(String(at)))))
     const rule = await ruleTo(ports, {
@@ -244,9 +244,8 @@ export const firstRead: Record<string, EngineCase> = {
     for (let host = 1; host <= 30; host++) await call(host)
 
     const total = counters().targets.map(({ connectionsTotal }) => connectionsTotal)
-    t.equal(total.filter(count => count > 0).length, 3, 'spread, though the sender is one')
-    const ended = () =>
-      events.flatMap(event => (event.kind === 'connections-ended' ? event.ended : []))
+    t.equal(total.filter(count => count > 0).length, 3, 'spread, although all have one sender')
+    const ended = () => events.flatMap(event => (event.kind === 'connections-ended' ? event.ended : []))
     await until(() => ended().length === 31)
     t.match(
       ended().map(({ source }) => source.address),
@@ -272,7 +271,7 @@ export const firstRead: Record<string, EngineCase> = {
     t.match(String(await collect(six)), /still$/)
   },
 
-  async 'bulk follows its header bit for bit'(t, openEngine) {
+  async 'bulk data after a header arrives bit for bit'(t, openEngine) {
     const { engine, counters } = engineFixture(t, openEngine)
     const rule = await openProxied(t, engine, { preamble: null })
     const sent = randomBytes(16 * 1024 * 1024)
@@ -284,7 +283,10 @@ export const firstRead: Record<string, EngineCase> = {
     t.equal(portCounters(counters()).bytesIn, sent.length)
   },
 
-  async 'who waits for a header takes no place of a limit, and is reset when the rule closes'(t, openEngine) {
+  async 'callers that wait for a header count for no limit, and are reset when the rule closes'(
+    t,
+    openEngine
+  ) {
     const { engine, finalCounters } = engineFixture(t, openEngine)
     engine.setMeter(1, limited({ connections: 1 }))
     const rule = await openProxied(t, engine, { meters: [1] })

@@ -1,11 +1,11 @@
-// Records of ended flows, for the rules that ask for them.
+// Records of ended flows, for rules with reportEnds.
 import { freePort } from '../../support/ports.ts'
 import { type EngineCase, engineFixture, noGuards, ruleTo, until } from '../engine-fixture.ts'
 import { nextRecord, recordsIn } from './connection-records.ts'
 import { openUdpCaller, openUdpRule, openUdpTarget } from './udp-fixture.ts'
 
 export const flowRecords: Record<string, EngineCase> = {
-  async 'a rule that asks for it gets a record of each ended flow'(t, openEngine) {
+  async 'a rule with reportEnds gets a record of each ended flow'(t, openEngine) {
     const target = await openUdpTarget(t, () => 'ok')
     const fixture = engineFixture(t, openEngine)
     const rule = await openUdpRule(fixture.engine, [target.port], { idleMs: 100, reportEnds: true })
@@ -32,7 +32,7 @@ export const flowRecords: Record<string, EngineCase> = {
     }
   },
 
-  async 'the record of a flow names the local address to which its caller has sent'(t, openEngine) {
+  async 'the record of a flow has the local address that its caller sent to'(t, openEngine) {
     const target = await openUdpTarget(t)
     const fixture = engineFixture(t, openEngine, { bind: ['0.0.0.0'] })
     const rule = await openUdpRule(fixture.engine, [target.port], { idleMs: 100, reportEnds: true })
@@ -42,7 +42,7 @@ export const flowRecords: Record<string, EngineCase> = {
     t.match(await nextRecord(fixture, 0), { listen: { address: '127.0.0.1', port: rule.from } })
   },
 
-  async 'the record of a flow says why it has ended'(t, openEngine) {
+  async 'the record of a flow has the reason of its end'(t, openEngine) {
     const target = await openUdpTarget(t)
     const fixture = engineFixture(t, openEngine)
     const { engine } = fixture

@@ -29,7 +29,7 @@ const limit = (changes: Partial<SourceLimit>): SourceLimit => ({
 const overOf = ({ events }: EngineFixture) => events.filter(({ kind }) => kind === 'source-over')
 
 export const guards: Record<string, EngineCase> = {
-  async 'a set of addresses is shared by rules, and changes while they are open'(t, openEngine) {
+  async 'rules share a set of addresses, which can change while they are open'(t, openEngine) {
     const { engine, counters } = engineFixture(t, openEngine)
     const guarded = { addressGuards: [denying('bans', 'reset')] }
     const one = await openEchoRule(t, engine, guarded)
@@ -47,10 +47,14 @@ export const guards: Record<string, EngineCase> = {
     engine.changeAddresses('bans', { add: ['::/0'], remove: ['::1'] })
     t.equal(await endOf(await openCaller(t, one.from, '::1')), 'reset')
     engine.changeAddresses('bans', { add: ['127.0.0.0/9'], remove: ['::/0'] })
-    t.equal(await endOf(await openCaller(t, one.from)), 'reset', 'a length that is not of whole bytes')
+    t.equal(
+      await endOf(await openCaller(t, one.from)),
+      'reset',
+      'a prefix length that is not a multiple of 8'
+    )
   },
 
-  async 'only those of an allow set come in; a set that nobody has filled is empty'(t, openEngine) {
+  async 'an allow set accepts only its addresses; an unknown set is empty'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     const guard = { allow: ['home'], deny: ['bans'], live: 'reset', refusal: 'source_denied' } as const
     const rule = await openEchoRule(t, engine, { addressGuards: [guard] })
@@ -72,7 +76,7 @@ export const guards: Record<string, EngineCase> = {
     t.equal(await exchange(await openCaller(t, rule.from), 'in'), 'in')
   },
 
-  async 'a change of a set ends open connections where the guard says so'(t, openEngine) {
+  async 'a change of a set ends open connections if the guard has live: reset'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     const resetting = await openEchoRule(t, engine, { addressGuards: [denying('bans', 'reset')] })
     const keeping = await openEchoRule(t, engine, { addressGuards: [denying('bans', 'keep')] })
@@ -89,7 +93,7 @@ export const guards: Record<string, EngineCase> = {
     t.equal(await endOf(await openCaller(t, keeping.from)), 'reset')
   },
 
-  async 'a source is limited to its maximum of open connections, over all rules that count together'(
+  async 'a source is limited to its maximum of open connections over all rules with the same limit name'(
     t,
     openEngine
   ) {
@@ -113,7 +117,7 @@ export const guards: Record<string, EngineCase> = {
     t.equal(await endOf(await openCaller(t, rule.from)), 'reset')
   },
 
-  async 'a source that begins too many connections is refused, and others are not'(t, openEngine) {
+  async 'only a source that begins too many connections is refused'(t, openEngine) {
     const { engine, counters } = engineFixture(t, openEngine)
     const rule = await openEchoRule(t, engine, { sourceLimits: [limit({ of: 'new', max: 2 })] })
     for (const text of ['one', 'two']) await exchange(await openCaller(t, rule.from), text)
@@ -127,10 +131,10 @@ export const guards: Record<string, EngineCase> = {
         () => true,
         () => false
       )
-    while (!(await isServed())); // the threads of the engine learn of it one after the other
+    while (!(await isServed())); // the threads of the engine apply it one after the other
   },
 
-  async 'a limit that refuses nobody names the source'(t, openEngine) {
+  async 'a limit without a refusal only reports the source'(t, openEngine) {
     const fixture = engineFixture(t, openEngine)
     const { engine } = fixture
     const rule = await openEchoRule(t, engine, {
@@ -147,7 +151,7 @@ export const guards: Record<string, EngineCase> = {
     ])
   },
 
-  async 'handshakes that fail count for their source, those of trusted senders do not'(t, openEngine) {
+  async 'failed handshakes count for their source, except those of trusted proxies'(t, openEngine) {
     const fixture = engineFixture(t, openEngine)
     const { engine, counters } = fixture
     const target = await openTarget(t, echo)
@@ -179,7 +183,7 @@ export const guards: Record<string, EngineCase> = {
     t.match(overOf(fixture)[1], { ruleId: behind.id, source: '::/64', limit: 'b' })
   },
 
-  async 'limits and sets judge the address that a proxy in front gives'(t, openEngine) {
+  async 'limits and sets apply to the address that a proxy in front sends'(t, openEngine) {
     const { engine, counters } = engineFixture(t, openEngine)
     const refusals = { header: 'proxy_header', untrusted: 'proxy_untrusted' }
     const rule = await openEchoRule(t, engine, {

@@ -39,7 +39,7 @@ const healthChanges = (events: readonly EngineEvent[]) =>
   )
 
 export const health: Record<string, EngineCase> = {
-  async 'three failures in a row fail a target, ten seconds later one attempt may try it, two successes heal it'(
+  async 'three consecutive failures fail a target, one attempt follows after ten seconds, two successes heal it'(
     t,
     openEngine
   ) {
@@ -195,7 +195,7 @@ export const health: Record<string, EngineCase> = {
     t.ok(lastSuccessAt !== null && lastSuccessAt >= beganAt && lastSuccessAt <= Date.now())
   },
 
-  async 'rules with names, meters or port ranges fail over, too'(t, openEngine) {
+  async 'rules with names, meters or port ranges also fail over'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     const dead = await freePort(2)
     const alive = await freePort(2)

@@ -1,4 +1,4 @@
-// A TCP rule opens, counts and closes.
+// TCP rules open, count and close.
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import { freePort } from '../../support/ports.ts'
@@ -20,7 +20,7 @@ import {
 import { limited, unlimited } from '../meter-fixture.ts'
 
 export const lifecycle: Record<string, EngineCase> = {
-  async 'closing with a drain shuts the port at once and lets connections finish'(t, openEngine) {
+  async 'closing with a drain closes the port at once and lets connections finish'(t, openEngine) {
     const { engine, finalCounters } = engineFixture(t, openEngine)
     const rule = await openEchoRule(t, engine)
     const caller = await openCaller(t, rule.from)
@@ -86,7 +86,7 @@ export const lifecycle: Record<string, EngineCase> = {
     t.equal(String(await collect(await openCaller(t, rule.from))), 'bye')
   },
 
-  async 'a port that is closed right after opening is shut, and can be opened again'(t, openEngine) {
+  async 'a port that is closed right after opening stops listening, and can be opened again'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     const { from } = await ruleTo([9])
 
@@ -99,7 +99,7 @@ export const lifecycle: Record<string, EngineCase> = {
     await t.rejects(openCaller(t, from), { code: 'ECONNREFUSED' })
   },
 
-  async 'a port that another socket has on either family is in use'(t, openEngine) {
+  async 'a port is in use if another socket has it on IPv4 or IPv6'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     for (const host of ['127.0.0.1', '::1', '0.0.0.0']) {
       const from = await freePort()
@@ -236,7 +236,7 @@ export const lifecycle: Record<string, EngineCase> = {
     for (const rule of invalid) await t.rejects(engine.open(rule), { code: 'EINVAL' })
   },
 
-  async 'the id of a rule that is open, or opens just now, is refused with EINVAL'(t, openEngine) {
+  async 'the id of an open or opening rule is refused with EINVAL'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     const rule = await openEchoRule(t, engine)
     const other = await ruleTo([9], { id: rule.id + 1, from: await freePort() })

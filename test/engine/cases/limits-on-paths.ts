@@ -1,4 +1,4 @@
-// Every limit of a meter on every path of a connection: what senders in front and the engine itself write never counts.
+// Every limit of a meter on every path of a connection. Bytes of proxies in front and of the engine never count.
 import type { Test } from 'tap'
 import type { Engine, EngineRule } from '../../../agent/engine/engine.ts'
 import { clientHello } from '../client-hellos.ts'
@@ -30,7 +30,7 @@ const paths: Readonly<Record<string, Partial<EngineRule>>> = {
   'balanced, from proxies, for targets': { balance, firstRead: proxied, preamble }
 }
 
-/** The most that passes of a connection, and of the second one why it is refused. */
+/** The maximum bytes of the first connection, and the refusal reason of the second. */
 const limits: Readonly<
   Record<string, { set(engine: Engine, meter: number): void; bytes: number; refusal: string | null }>
 > = {
@@ -56,7 +56,7 @@ const limits: Readonly<
   }
 }
 
-/** Two targets that keep what they get, without what the engine has written before. */
+/** Two targets that record the received bytes without the engine's preamble. */
 async function openTargets(t: Test, path: Partial<EngineRule>) {
   const received: Buffer[][] = []
   const keep = () =>

@@ -24,7 +24,7 @@ export const udpLosses: Record<string, EngineCase> = {
     for (let i = 0; i < 3; i++) caller.send('hello')
     await until(() => events.length > 0)
     const other = await openUdpCaller(t, rule.from)
-    other.send('after them') // when this one is received, all before it are
+    other.send('after them') // once this arrives, all earlier ones have arrived
     await until(() => events.length > 1)
 
     for (const event of events)
@@ -34,19 +34,19 @@ export const udpLosses: Record<string, EngineCase> = {
     t.same(counters().rejected, { no_target: 4 })
   },
 
-  async 'a datagram that the system does not take is counted'(t, openEngine) {
+  async 'a datagram that the system rejects is counted'(t, openEngine) {
     const target = await openUdpTarget(t)
     const { engine, counters } = engineFixture(t, openEngine)
     const rule = await openUdpRule(engine, [target.port])
     const caller = await openUdpCaller(t, rule.from, '::1')
 
-    caller.send(Buffer.alloc(65_520)) // more than IPv4 has
+    caller.send(Buffer.alloc(65_520)) // over the IPv4 maximum
     t.equal(await caller.exchange('after it'), 'after it')
 
     t.same(counters().rejected, { datagram_unsent: 1 })
   },
 
-  async 'datagrams that are too many while a name is resolved are counted'(t, openEngine) {
+  async 'excess datagrams during a DNS lookup are counted'(t, openEngine) {
     const target = await openUdpTarget(t)
     const { engine, events, counters } = engineFixture(t, openEngine)
     const rule = await openUdpRule(engine, [{ host: 'late.test', port: target.port }])

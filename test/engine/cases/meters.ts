@@ -19,7 +19,7 @@ import { countReceived, flood, limited, meterCounters, rate, unlimited } from '.
 const sleep = (ms: number) => new Promise(resolve => setTimeout(resolve, ms))
 
 export const meters: Record<string, EngineCase> = {
-  async 'bytes pass at the rate in each direction, and never above rate * t + burst'(t, openEngine) {
+  async 'bytes pass at the rate in each direction, at most rate * t + burst'(t, openEngine) {
     const rates = { bytesIn: rate(400_000, 100_000), bytesOut: rate(3_000_000, 600_000) }
     const port = await openTarget(t, socket => flood(socket.resume()))
     const { engine } = engineFixture(t, openEngine)
@@ -44,10 +44,10 @@ export const meters: Record<string, EngineCase> = {
       t.ok(last[direction] <= perSec * sinceBegin + burst, `${direction} is within rate * t + burst`)
       t.ok(ratio > 0.93 && ratio < 1.07, `${direction} passes at ${ratio} of the rate`)
     }
-    t.ok(last.throttledMs - first.throttledMs > 5_000, 'both directions have waited')
+    t.ok(last.throttledMs - first.throttledMs > 5_000, 'both directions waited')
   },
 
-  async 'a rate beyond all integers lets everything pass'(t, openEngine) {
+  async 'a rate above the largest integer limits nothing'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     engine.setMeter(1, limited({ bytesIn: rate(1e300, 1e300), bytesOut: rate(1e300, 1e300) }))
     const rule = await ruleTo([await openTarget(t, echo)], { meters: [1] })
@@ -158,7 +158,7 @@ export const meters: Record<string, EngineCase> = {
 
     t.match(counters(), { connectionsTotal: 2, rejected: { too_many: 1 } })
     engine.setMeter(1, limited({ connections: 1 }))
-    t.equal(await exchange(two, 'a lower limit cuts nobody'), 'a lower limit cuts nobody')
+    t.equal(await exchange(two, 'a lower limit ends no connection'), 'a lower limit ends no connection')
     one.destroy()
     two.destroy()
     await until(() => meterCounters(engine, 1).active === 0)
@@ -181,7 +181,7 @@ export const meters: Record<string, EngineCase> = {
     t.equal(await exchange(await openCaller(t, rule.from), 'four'), 'four')
   },
 
-  async 'the first meter that refuses decides, and a refusal takes nothing from any'(t, openEngine) {
+  async 'the first refusing meter decides, and a refusal consumes nothing from any meter'(t, openEngine) {
     const { engine, counters } = engineFixture(t, openEngine)
     const port = await openTarget(t, echo)
     engine.setMeter(1, limited({ connections: 2, newConnections: rate(0.001, 2) }))
@@ -222,7 +222,7 @@ export const meters: Record<string, EngineCase> = {
     t.equal(bytes(), before)
   },
 
-  async 'a meter counts over all its rules, and exists until it is removed'(t, openEngine) {
+  async 'a meter counts all its rules, and exists until it is removed'(t, openEngine) {
     const { engine, finalCounters } = engineFixture(t, openEngine)
     engine.setMeter(7, unlimited)
     const port = await openTarget(t, echo)

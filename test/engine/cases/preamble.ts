@@ -1,4 +1,4 @@
-// Preambles: what a target gets before the caller's first bytes.
+// Preambles: bytes that a target receives before the caller's first bytes.
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
@@ -46,7 +46,7 @@ const lineOf = (host: string, family: string, { localPort }: Socket, { from }: E
   `PROXY ${family} ${host} ${host} ${localPort} ${from}\r\n`
 
 export const preamble: Record<string, EngineCase> = {
-  async 'a preamble names the caller, comes first, and does not count'(t, openEngine) {
+  async 'a preamble names the caller, comes first, and is not counted'(t, openEngine) {
     const { engine, rule, received, finalCounters } = await open(
       t,
       openEngine,
@@ -69,7 +69,7 @@ export const preamble: Record<string, EngineCase> = {
     t.match(engine.sample().meters, [{ bytesIn: 10, bytesOut: 6 }])
   },
 
-  async 'a target that speaks first gets the preamble without a byte of the caller'(t, openEngine) {
+  async 'a target that speaks first receives the preamble before the caller has sent a byte'(t, openEngine) {
     const { rule, received } = await open(t, openEngine, { preamble: proxyV1 }, socket =>
       socket.once('data', () => socket.write('220 ready'))
     )
@@ -81,7 +81,7 @@ export const preamble: Record<string, EngineCase> = {
     t.equal(String(Buffer.concat(received[0] ?? [])), lineOf('127.0.0.1', 'TCP4', caller, rule))
   },
 
-  async 'a caller that ends without a byte sends its preamble, and its end'(t, openEngine) {
+  async 'if a caller ends without a byte, its target receives preamble and FIN'(t, openEngine) {
     const { rule, received } = await open(t, openEngine, { preamble: proxyV1 }, socket =>
       socket.on('end', () => socket.end())
     )
@@ -94,7 +94,7 @@ export const preamble: Record<string, EngineCase> = {
     t.equal(String(Buffer.concat(received[0] ?? [])), expected)
   },
 
-  async 'a preamble can be a header with lengths, name, id and checksum'(t, openEngine) {
+  async 'a preamble can have lengths, a name, an id and a checksum'(t, openEngine) {
     t.equal(crc32c(Buffer.from('123456789')), 0xe3069283)
     const shared = { preamble: proxyV2('tcp') }
     const { engine, rule, port, received } = await open(t, openEngine, { ...shared, name: 'a.test' })
@@ -125,7 +125,7 @@ export const preamble: Record<string, EngineCase> = {
     t.equal(ids.size, calls.length)
   },
 
-  async 'bulk follows its preamble bit for bit'(t, openEngine) {
+  async 'bulk data after a preamble arrives bit for bit'(t, openEngine) {
     const { rule, received } = await open(t, openEngine, { preamble: proxyV2('tcp') }, socket =>
       socket.on('end', () => socket.end())
     )
@@ -138,7 +138,7 @@ export const preamble: Record<string, EngineCase> = {
     t.equal(sha256(readProxyV2(Buffer.concat(received[0] ?? [])).rest), sha256(sent))
   },
 
-  async 'a preamble passes where the bytes of the caller wait'(t, openEngine) {
+  async 'a preamble passes even while the meter delays the bytes of the caller'(t, openEngine) {
     const { engine, rule, received, counters } = await open(t, openEngine, { preamble: proxyV1 })
     engine.setMeter(1, limited({ bytesIn: rate(0, 1) }))
     const first = await openCaller(t, rule.from)
@@ -156,7 +156,7 @@ export const preamble: Record<string, EngineCase> = {
     await until(() => portCounters(counters()).bytesIn === 6)
   },
 
-  async 'a rule with an impossible preamble is refused'(t, openEngine) {
+  async 'a rule with an invalid preamble is refused'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     const long = { bytes: Buffer.alloc(300) }
     for (const parts of [
@@ -171,7 +171,7 @@ export const preamble: Record<string, EngineCase> = {
     t.same(engine.sample().rules, [])
   },
 
-  async 'a probe of a target sends what the preamble says, and ends'(t, openEngine) {
+  async 'a probe sends the probe text of the preamble and closes'(t, openEngine) {
     const { received } = await open(t, openEngine, {
       preamble: { ...proxyV1, probe: Buffer.from('PROXY UNKNOWN\r\n') },
       probeMs: 60_000

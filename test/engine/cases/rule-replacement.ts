@@ -1,4 +1,4 @@
-// A rule replaces another: no caller is refused, and live connections continue.
+// A rule replaces another one: no caller is refused, and live connections continue.
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import type { Test } from 'tap'
@@ -45,10 +45,7 @@ async function twoPorts(t: Test) {
 }
 
 export const ruleReplacement: Record<string, EngineCase> = {
-  async 'a rule that replaces another takes new callers; live connections keep their target and are counted'(
-    t,
-    openEngine
-  ) {
+  async 'a replacement takes new callers; live connections keep their target and are counted'(t, openEngine) {
     const old = await openTarget(t, greeter('old'))
     const next = await openTarget(t, greeter('new'))
     const { engine, finalCounters } = engineFixture(t, openEngine)
@@ -69,7 +66,7 @@ export const ruleReplacement: Record<string, EngineCase> = {
     t.match(engine.sample().rules, [{ ruleId: after.id, connectionsTotal: 1 }])
   },
 
-  async 'a chain of changes under a storm of callers refuses none and closes none'(t, openEngine) {
+  async 'many changes under heavy load refuse no caller and close no connection'(t, openEngine) {
     const one = await openTarget(t, echo)
     const two = await openTarget(t, echo)
     const { engine } = engineFixture(t, openEngine)
@@ -105,7 +102,7 @@ export const ruleReplacement: Record<string, EngineCase> = {
     t.equal(bytesOf(engine) > 0, true)
   },
 
-  async 'a range that grows and moves keeps the ports that both have'(t, openEngine) {
+  async 'a range that grows and moves keeps the common ports open'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     const target = await freePort(4)
     const from = await freePort(4)
@@ -153,7 +150,7 @@ export const ruleReplacement: Record<string, EngineCase> = {
     await t.rejects(openCaller(t, rule.from), { code: 'ECONNREFUSED' })
   },
 
-  async 'a TLS name changes its target and its name while others share the port'(t, openEngine) {
+  async 'a rule changes its target and its TLS name while others share the port'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     const targets = await Promise.all(['a', 'b', 'fallback'].map(name => openTarget(t, greeter(name))))
     const [a = 0, b = 0, last = 0] = targets
@@ -179,7 +176,7 @@ export const ruleReplacement: Record<string, EngineCase> = {
     t.match(await answerTo('a.test'), /^fallback/)
   },
 
-  async 'a port alone becomes a port of names, and back'(t, openEngine) {
+  async 'a plain port becomes a port with TLS names, and plain again'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     const target = await openTarget(t, greeter('x'))
     const alone = await ruleTo([target])
@@ -207,7 +204,7 @@ export const ruleReplacement: Record<string, EngineCase> = {
     await engine.open(rule)
     const callers = new Map<string, Socket>()
     while (callers.size < 2) {
-      const caller = await openCaller(t, rule.from) // each thread takes its turn
+      const caller = await openCaller(t, rule.from) // each thread in turn
       callers.set(await firstChunk(caller), caller)
     }
 
@@ -240,7 +237,7 @@ export const ruleReplacement: Record<string, EngineCase> = {
     t.equal(await endOf(kept), 'reset')
   },
 
-  async 'callers who wait in the queue of a port that closes are served'(t, openEngine) {
+  async 'callers in the accept queue of a closing port are served'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     const rule = await ruleTo([await openTarget(t, greeter('x'))])
     await engine.open(rule)
@@ -254,7 +251,7 @@ export const ruleReplacement: Record<string, EngineCase> = {
     t.same([...new Set(await Promise.all(answers))], ['x'])
   },
 
-  async 'ports of which some are taken over are not shared by a third rule'(t, openEngine) {
+  async 'a partly taken over range is not shared by a third rule'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     const { from, both, targets } = await twoPorts(t)
     await engine.open(both)
@@ -268,7 +265,7 @@ export const ruleReplacement: Record<string, EngineCase> = {
     t.equal(await firstChunk(await openCaller(t, from + 1)), 'y')
   },
 
-  async 'a failed target that both rules have stays failed'(t, openEngine) {
+  async 'a failed target of both rules stays failed'(t, openEngine) {
     const dead = await freePort()
     const alive = await openTarget(t, echo)
     const { engine, counters } = engineFixture(t, openEngine)
@@ -284,7 +281,7 @@ export const ruleReplacement: Record<string, EngineCase> = {
     t.match(health, [{ health: 'healthy' }, { health: 'failed', consecutiveFailures: 3 }])
   },
 
-  async 'meters hold over a change'(t, openEngine) {
+  async 'meters keep their counts over a change'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     engine.setMeter(1, limited({ connections: 2 }))
     const target = await openTarget(t, greeter('in'))
@@ -298,7 +295,7 @@ export const ruleReplacement: Record<string, EngineCase> = {
     await engine.close(rule.id, null)
 
     await firstChunk(await openCaller(t, rule.from))
-    t.equal(await endOf(await openCaller(t, rule.from)), 'reset', 'the connection of before counts')
+    t.equal(await endOf(await openCaller(t, rule.from)), 'reset', 'the earlier connection counts')
     first.end()
     await collect(first)
     await until(() => engine.sample().rules.length === 1)

@@ -1,4 +1,4 @@
-// Targets with names: what the engine keeps of the answers, and when it asks again.
+// Targets with DNS names: the engine caches answers, and asks again when they expire.
 import type { EngineEvent, Filters, Resolved } from '../../../agent/engine/engine.ts'
 import {
   collect,
@@ -20,7 +20,7 @@ const at = (freshMs: number, ...addresses: string[]): Resolved => ({
   usableMs: 60_000
 })
 const questions = (events: readonly EngineEvent[]) => events.filter(({ kind }) => kind === 'resolve')
-/** Each thread of an engine asks for itself. */
+/** Each thread of an engine has its own cache. */
 const maxThreads = 4
 
 /** Opens a rule with targets that answer with their name: 'old' on 127.0.0.1, 'new' on ::1. */
@@ -37,7 +37,7 @@ async function answerOf(t: Parameters<EngineCase>[0], port: number): Promise<str
 }
 
 export const targetNames: Record<string, EngineCase> = {
-  async 'while its answer is fresh, nobody is asked for a name'(t, openEngine) {
+  async 'a fresh answer is used without a lookup'(t, openEngine) {
     const { engine, events } = engineFixture(t, openEngine, {
       names: { 'web.test': at(60_000, '127.0.0.1') }
     })
@@ -49,7 +49,7 @@ export const targetNames: Record<string, EngineCase> = {
     t.ok(questions(events).length <= maxThreads, `${questions(events).length} questions`)
   },
 
-  async 'an answer that is no longer fresh delays nobody, and the next one replaces it'(t, openEngine) {
+  async 'a stale answer is used until a background lookup replaces it'(t, openEngine) {
     const waiting: number[] = []
     let isHeldUp = false
     const engine = openEngine({
@@ -76,7 +76,7 @@ export const targetNames: Record<string, EngineCase> = {
     while (last !== 'new') last = await answerOf(t, rule.from)
   },
 
-  async 'an answer that is no longer usable is waited for'(t, openEngine) {
+  async 'callers wait for a lookup when the answer has expired'(t, openEngine) {
     const answers = [{ ...at(0, '127.0.0.1'), usableMs: 1 }, at(0, '::1')]
     const { engine } = engineFixture(t, options => openEngine({ ...options, threads: 1 }), {
       names: {
@@ -93,7 +93,7 @@ export const targetNames: Record<string, EngineCase> = {
     t.equal(await answerOf(t, rule.from), 'new')
   },
 
-  async 'a name without addresses is not asked again while that is fresh'(t, openEngine) {
+  async 'a negative answer is cached while it is fresh'(t, openEngine) {
     const gone = { ok: false, reason: 'nxdomain', freshMs: 60_000, usableMs: 60_000 } as const
     const { engine, events, counters } = engineFixture(t, openEngine, { names: { 'web.test': gone } })
     const rule = await oldAndNew(t)
@@ -105,7 +105,7 @@ export const targetNames: Record<string, EngineCase> = {
     t.equal(counters().dnsFailures, 20)
   },
 
-  async 'filters judge the addresses that are kept at each dial'(t, openEngine) {
+  async 'filters check cached addresses at each dial'(t, openEngine) {
     const { engine, counters } = engineFixture(t, openEngine, {
       names: { 'web.test': at(60_000, '127.0.0.1') }
     })

@@ -126,7 +126,7 @@ export const tlsNames: Record<string, EngineCase> = {
     t.equal(peekCount(engine), 0)
   },
 
-  async 'a port has each name once, and is not shared with a plain rule'(t, openEngine) {
+  async 'a name is unique on its port, and a plain rule cannot share the port'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     const port = await openTarget(t, socket => socket.end())
     const plain = await ruleTo([port])
@@ -146,7 +146,7 @@ export const tlsNames: Record<string, EngineCase> = {
     await engine.open(await ruleTo([port], { from: plain.from, name: 'two.test' }))
   },
 
-  async 'rules that are opened at the same time share the port'(t, openEngine) {
+  async 'rules that open at the same time share the port'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     const from = await freePort()
     const labels = ['one', 'two', 'three']
@@ -156,7 +156,7 @@ export const tlsNames: Record<string, EngineCase> = {
     for (const label of labels) t.equal(await targetOf(t, from, `${label}.test`), `${label}:`)
   },
 
-  async 'closing a rule frees its name, closing the last one shuts the port, connections drain'(
+  async 'closing a rule frees its name, closing the last one closes the port, connections drain'(
     t,
     openEngine
   ) {
@@ -271,10 +271,7 @@ export const tlsNames: Record<string, EngineCase> = {
     t.equal(await targetOf(t, from, 'one.test'), 'one:')
   },
 
-  async 'a source that all rules of a port deny is refused at once and takes no place of those who wait'(
-    t,
-    openEngine
-  ) {
+  async 'a source that all rules of a port deny is refused before it waits for a ClientHello'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     const from = await freePort()
     const source = { allow: null, deny: [{ cidr: '127.0.0.0/8' }], refusal: 'source_denied' }
@@ -306,7 +303,7 @@ export const tlsNames: Record<string, EngineCase> = {
     t.same(engine.sample().rules, [])
   },
 
-  async 'rules of a port that are opened together are served from the same moment on'(t, openEngine) {
+  async 'rules that open together on one port start to serve at the same moment'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     const from = await freePort()
     const labels = { exact: 'first.example.org', wild: 'any.example.org', rest: 'elsewhere.test' }
@@ -329,7 +326,7 @@ export const tlsNames: Record<string, EngineCase> = {
     t.same(await once(callers, 'message'), ['closed'], 'they call before the port is open')
 
     const opening = rules.slice(0, 150).map(rule => engine.open(rule))
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300) // holds this turn while the callers call
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300) // blocks this turn of the event loop while callers connect
     opening.push(...rules.slice(150).map(rule => engine.open(rule)))
     await Promise.all(opening)
 

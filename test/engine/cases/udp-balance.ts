@@ -1,10 +1,10 @@
-// Balance: flows are spread over targets.
+// Balance: how flows spread over targets.
 import { type EngineCase, engineFixture } from '../engine-fixture.ts'
 import { balanced } from './balance.ts'
 import { openUdpCaller, openUdpRule, openUdpTarget } from './udp-fixture.ts'
 
 export const udpBalance: Record<string, EngineCase> = {
-  async 'a flow keeps its target, others go to the next ones'(t, openEngine) {
+  async 'a flow keeps its target; new flows go to the next targets'(t, openEngine) {
     const targets = await Promise.all(['a', 'b'].map(name => openUdpTarget(t, () => name)))
     const { engine, counters } = engineFixture(t, openEngine)
     const balance = balanced('least_connections', [1, 1])

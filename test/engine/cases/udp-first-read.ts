@@ -32,7 +32,7 @@ const headers = Object.values(headerCases)
 const behind = (header: Buffer, text: string) => Buffer.concat([header, Buffer.from(text)])
 
 export const udpFirstRead: Record<string, EngineCase> = {
-  async 'the first datagram of a flow has a header, which is taken off'(t, openEngine) {
+  async 'the header of the first datagram of a flow is removed'(t, openEngine) {
     const { rule, target, counters } = await open(t, openEngine, { preamble: proxyV1 })
     for (const [host, header, line] of [
       ['127.0.0.1', binaryHeader({ kind: 0x12 }), 'PROXY TCP4 192.0.2.1 198.51.100.7 12345 443\r\n'],
@@ -51,7 +51,10 @@ export const udpFirstRead: Record<string, EngineCase> = {
     t.match(counters(), { rejected: {} })
   },
 
-  async 'each header of the table is judged alike in the first datagram and in a later one'(t, openEngine) {
+  async 'each header of the table has the same result in the first datagram and in a later one'(
+    t,
+    openEngine
+  ) {
     const { rule, target, counters } = await open(t, openEngine)
     const later = await openUdpCaller(t, rule.from)
     await later.exchange(behind(binaryHeader(), 'flow'))
@@ -73,7 +76,7 @@ export const udpFirstRead: Record<string, EngineCase> = {
     t.equal(target.received.length, 1 + 2 * right)
   },
 
-  async 'a flow without a header in its first datagram, in version 1, or of another sender is refused'(
+  async 'a flow is refused if its first header is missing, has version 1, or has an untrusted sender'(
     t,
     openEngine
   ) {
@@ -89,12 +92,12 @@ export const udpFirstRead: Record<string, EngineCase> = {
 
     t.equal(await caller.exchange(behind(binaryHeader(), 'with one')), 'with one')
     const text = String(headerCases['version 1, IPv4']?.bytes)
-    t.equal(await caller.exchange(text), text, 'of a flow that has begun it is payload')
+    t.equal(await caller.exchange(text), text, 'in a running flow it is payload')
     t.equal(target.received.length, 2)
     t.match(counters(), { connectionsTotal: 1 })
   },
 
-  async 'a flow has the address of its first header: in filters and records'(t, openEngine) {
+  async 'filters and records use the address of the first header of a flow'(t, openEngine) {
     const { engine, rule, events, counters } = await open(t, openEngine, {
       reportEnds: true,
       source: { allow: null, deny: [{ cidr: '2001:db8::/32' }], refusal: 'denied' }
@@ -108,8 +111,7 @@ export const udpFirstRead: Record<string, EngineCase> = {
 
     await engine.close(rule.id, 0)
 
-    const ended = () =>
-      events.flatMap(event => (event.kind === 'connections-ended' ? event.ended : []))
+    const ended = () => events.flatMap(event => (event.kind === 'connections-ended' ? event.ended : []))
     await until(() => ended().length > 0)
     t.match(ended(), [
       { source: { address: '192.0.2.1', port: 12_345 }, listen: { port: rule.from }, bytesIn: 6 }

@@ -30,7 +30,7 @@ function closeOnce(socket: Socket): void {
   closed.add(socket)
 }
 
-/** Opens a connected socket, which keeps what it receives: the kernel drops datagrams from other addresses. */
+/** Opens a connected socket that records what it receives. The kernel drops datagrams from other addresses. */
 export async function openUdpCaller(
   t: Test,
   port: number,

@@ -92,7 +92,7 @@ export const udpFlows: Record<string, EngineCase> = {
     t.match(counters(), { connectionsTotal: 2, ports: [{ active: 2 }] })
   },
 
-  async 'UDP: an engine listens on both families, and reaches an IPv6 target'(t, openEngine) {
+  async 'UDP: an engine listens on IPv4 and IPv6, and reaches an IPv6 target'(t, openEngine) {
     const target = await openUdpTarget(t, undefined, { host: '::1' })
     const { engine } = engineFixture(t, openEngine)
     const rule = await openUdpRule(engine, [{ host: '::1', port: target.port }])
@@ -133,7 +133,7 @@ export const udpFlows: Record<string, EngineCase> = {
     t.equal(counters().ports[0]?.active, counters().connectionsTotal)
   },
 
-  async 'datagrams that arrive before the target is resolved are kept in order'(t, openEngine) {
+  async 'datagrams that arrive before the target is resolved are delivered in order'(t, openEngine) {
     const target = await openUdpTarget(t)
     const { engine, events, counters } = engineFixture(t, openEngine)
     const rule = await openUdpRule(engine, [{ host: 'late.test', port: target.port }])
@@ -150,7 +150,7 @@ export const udpFlows: Record<string, EngineCase> = {
     t.equal(counters().connectionsTotal, 1)
   },
 
-  async 'before the target is resolved, the first datagram is kept and later ones up to a limit'(
+  async 'before the target is resolved, the first datagram is buffered, and later ones up to a limit'(
     t,
     openEngine
   ) {
@@ -162,7 +162,7 @@ export const udpFlows: Record<string, EngineCase> = {
     for (let i = 0; i < 20; i++) caller.send(Buffer.alloc(65_507, i))
     await until(() => events.length > 0)
     const other = await openUdpCaller(t, rule.from)
-    other.send('after them') // the listener keeps the order: when this one is received, all before it are
+    other.send('after them') // the listener keeps the order: once this arrives, all earlier ones have arrived
     await until(() => events.length > 1)
     for (const event of events)
       if (event.kind === 'resolve') engine.resolved(event.token, { ok: true, addresses: ['127.0.0.1'] })

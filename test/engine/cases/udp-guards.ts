@@ -6,7 +6,7 @@ const cap = { ratio: 3, provenAfter: 0, refusal: 'amplification' } as const
 const large = (bytes: Buffer) => Buffer.alloc(bytes.length * 4)
 
 export const udpGuards: Record<string, EngineCase> = {
-  async 'a set of addresses is judged at the first datagram, and a change ends flows'(t, openEngine) {
+  async 'a set of addresses applies to the first datagram, and a change ends flows'(t, openEngine) {
     const target = await openUdpTarget(t)
     const { engine, counters } = engineFixture(t, openEngine)
     const guard = { allow: null, deny: ['bans'], live: 'reset', refusal: 'source_banned' } as const
@@ -35,7 +35,7 @@ export const udpGuards: Record<string, EngineCase> = {
     t.equal(await two.exchange('now'), 'now')
   },
 
-  async 'replies beyond the ratio of what was asked are dropped and counted'(t, openEngine) {
+  async 'replies above the ratio to the requests are dropped and counted'(t, openEngine) {
     const target = await openUdpTarget(t, large)
     const { engine, counters } = engineFixture(t, openEngine)
     const rule = await openUdpRule(engine, [target.port], { replyCap: cap })
@@ -50,7 +50,7 @@ export const udpGuards: Record<string, EngineCase> = {
     t.equal(portCounters(counters()).bytesOut, 40)
   },
 
-  async 'the cap ends with the exchanges that prove a caller'(t, openEngine) {
+  async 'the cap ends once enough exchanges prove the caller'(t, openEngine) {
     const sizes = [10, 10, 10_000]
     const target = await openUdpTarget(t, () => Buffer.alloc(sizes.shift() ?? 1))
     const { engine, counters } = engineFixture(t, openEngine)

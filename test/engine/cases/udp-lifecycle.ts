@@ -1,4 +1,4 @@
-// A UDP rule opens, its flows begin and end, it closes.
+// UDP rules open and close; flows begin and end.
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { freePort } from '../../support/ports.ts'
@@ -16,10 +16,7 @@ import {
 import { openUdpCaller, openUdpRule, openUdpTarget } from './udp-fixture.ts'
 
 export const udpLifecycle: Record<string, EngineCase> = {
-  async 'a flow that is silent for the idle time ends, and the next datagram begins a new one'(
-    t,
-    openEngine
-  ) {
+  async 'an idle flow ends, and the next datagram begins a new one'(t, openEngine) {
     const target = await openUdpTarget(t)
     const { engine, counters } = engineFixture(t, openEngine)
     const rule = await openUdpRule(engine, [target.port], { idleMs: 200 })
@@ -97,7 +94,7 @@ export const udpLifecycle: Record<string, EngineCase> = {
     t.equal(await (await openUdpCaller(t, onward.from)).exchange('?'), 'no loop')
   },
 
-  async 'a UDP port that another socket has on either family is in use until it is closed'(t, openEngine) {
+  async 'a UDP port is in use while another socket has it on IPv4 or IPv6'(t, openEngine) {
     const bind = ['0.0.0.0', '::']
     const { engine } = engineFixture(t, openEngine, { bind })
     for (const host of ['127.0.0.1', '::1', '0.0.0.0']) {
@@ -114,7 +111,7 @@ export const udpLifecycle: Record<string, EngineCase> = {
     }
   },
 
-  async 'closing ends flows at once, whatever the drain, and the port can be opened again'(t, openEngine) {
+  async 'closing ends flows at once despite a drain, and the port can be opened again'(t, openEngine) {
     const target = await openUdpTarget(t)
     const { engine, finalCounters } = engineFixture(t, openEngine)
     const rule = await openUdpRule(engine, [target.port])

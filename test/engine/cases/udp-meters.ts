@@ -40,19 +40,19 @@ export const udpMeters: Record<string, EngineCase> = {
     await until(() => meterCounters()?.active === 0)
   },
 
-  async 'a datagram that the system does not take gives its tokens back'(t, openEngine) {
+  async 'the tokens of a datagram that the system rejects are returned'(t, openEngine) {
     const { rule, counters } = await openMetered(t, openEngine, {
       bytesIn: { perSec: 0.001, burst: 65_522 }
     })
     const caller = await openUdpCaller(t, rule.from, '::1')
 
-    caller.send(Buffer.alloc(65_520)) // more than IPv4 has
+    caller.send(Buffer.alloc(65_520)) // over the IPv4 maximum
     await until(() => counters().rejected.datagram_unsent === 1)
 
     t.equal(await caller.exchange('after it'), 'after it')
   },
 
-  async 'datagrams above a byte rate are dropped and counted in each direction, on live flows, too'(
+  async 'datagrams above a byte rate are dropped and counted in each direction, also on live flows'(
     t,
     openEngine
   ) {
@@ -85,7 +85,10 @@ export const udpMeters: Record<string, EngineCase> = {
     t.equal(await caller.exchange(Buffer.alloc(500)).then(({ length }) => length), 500)
   },
 
-  async 'a spent budget drops datagrams and new flows, is reported once, and can be lifted'(t, openEngine) {
+  async 'an exhausted budget drops datagrams and new flows, is reported once, and can be lifted'(
+    t,
+    openEngine
+  ) {
     const { engine, events, id, rule, caller, counters, meterCounters } = await openMetered(t, openEngine, {})
     const emptyEvents = () => events.filter(({ kind }) => kind === 'meter-empty').length
     engine.setBudget(id, { mark: 10, holdMs: 20 })
@@ -106,7 +109,7 @@ export const udpMeters: Record<string, EngineCase> = {
     t.equal(emptyEvents(), 1)
   },
 
-  async 'the datagram that crosses the mark passes whole and spends the budget'(t, openEngine) {
+  async 'the datagram that crosses the mark passes whole and exhausts the budget'(t, openEngine) {
     const { engine, events, id, caller, counters, meterCounters } = await openMetered(t, openEngine, {})
     engine.setBudget(id, { mark: 150, holdMs: 1_000 })
 
@@ -122,7 +125,7 @@ export const udpMeters: Record<string, EngineCase> = {
     t.match(meterCounters(), { bytesIn: 200, bytesOut: 200 })
   },
 
-  async 'each meter can drop a datagram, and a drop takes nothing from the others'(t, openEngine) {
+  async 'each meter can drop a datagram, and a drop consumes nothing from the others'(t, openEngine) {
     const target = await openUdpTarget(t)
     const { engine, counters } = engineFixture(t, openEngine)
     const outer = ++lastMeter

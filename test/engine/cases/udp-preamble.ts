@@ -5,7 +5,7 @@ import { proxyV2, readProxyV2 } from '../preambles.ts'
 import { openUdpCaller, openUdpRule, openUdpTarget } from './udp-fixture.ts'
 
 export const udpPreamble: Record<string, EngineCase> = {
-  async 'the first datagram of a flow follows the preamble, the others do not'(t, openEngine) {
+  async 'the preamble precedes only the first datagram of a flow'(t, openEngine) {
     const target = await openUdpTarget(t, bytes => String(bytes.length))
     const { engine, counters } = engineFixture(t, openEngine)
     const rule = await openUdpRule(engine, [target.port], { preamble: proxyV2('udp') })
@@ -26,7 +26,7 @@ export const udpPreamble: Record<string, EngineCase> = {
     await until(() => portCounters(counters()).bytesIn === 22)
   },
 
-  async 'each datagram follows the preamble where the rule asks for it, in order'(t, openEngine) {
+  async 'the preamble precedes each datagram if the rule asks for it, in order'(t, openEngine) {
     const target = await openUdpTarget(t, () => null)
     const { engine, counters } = engineFixture(t, openEngine)
     const rule = await openUdpRule(engine, [target.port], { preamble: proxyV2('udp', 'each') })
@@ -45,7 +45,7 @@ export const udpPreamble: Record<string, EngineCase> = {
     await until(() => portCounters(counters()).bytesIn === bytes)
   },
 
-  async 'a datagram that does not fit behind its preamble is dropped and counted'(t, openEngine) {
+  async 'a datagram that is too long with its preamble is dropped and counted'(t, openEngine) {
     const target = await openUdpTarget(t, () => null)
     const { engine, counters } = engineFixture(t, openEngine)
     const bytes = Buffer.alloc(1_000, '-')

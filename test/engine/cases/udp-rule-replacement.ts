@@ -1,10 +1,9 @@
-// A UDP rule replaces another: its flows continue.
+// A UDP rule replaces another one, and its flows continue.
 import type { Test } from 'tap'
 import { freePort } from '../../support/ports.ts'
 import { type EngineCase, engineFixture, type OpenEngine, ruleTo, until } from '../engine-fixture.ts'
 import { openUdpCaller, openUdpRule, openUdpTarget } from './udp-fixture.ts'
 
-/** A rule with a live flow, replaced by another. */
 async function replacedWhileLive(t: Test, openEngine: OpenEngine) {
   const target = await openUdpTarget(t)
   const { engine, finalCounters } = engineFixture(t, openEngine)
@@ -45,7 +44,7 @@ export const udpRuleReplacement: Record<string, EngineCase> = {
     t.equal(await (await openUdpCaller(t, first.from)).exchange('d'), 'new')
     ;(await openUdpCaller(t, first.from)).send('one too many')
     await until(() => engine.sample().rules.some(({ flowsDroppedOverflow }) => flowsDroppedOverflow === 1))
-    t.equal(engine.sample().rules.length, 2, 'the rules between have ended')
+    t.equal(engine.sample().rules.length, 2, 'intermediate rules have ended')
     engine.resetTargets(first.id, [0])
     t.match(await finalCounters(first.id), {
       connectionsTotal: 1,
@@ -66,7 +65,7 @@ export const udpRuleReplacement: Record<string, EngineCase> = {
     t.ok(await live.exchange('b'), 'its next datagram begins a new flow')
   },
 
-  async 'flows end with the sockets of the rule that has taken them over'(t, openEngine) {
+  async 'flows end when the rule that took over their sockets closes'(t, openEngine) {
     const { engine, finalCounters, first, next } = await replacedWhileLive(t, openEngine)
 
     await engine.close(next.id, 60_000)
@@ -86,7 +85,7 @@ export const udpRuleReplacement: Record<string, EngineCase> = {
     t.match(engine.sample().rules, [{ ruleId: next.id }])
   },
 
-  async 'flows on handed-over sockets end with their rule when it is cut'(t, openEngine) {
+  async 'a cut of their own rule ends flows on handed-over sockets'(t, openEngine) {
     const { engine, finalCounters, first, next, live } = await replacedWhileLive(t, openEngine)
 
     await engine.close(first.id, 0)
@@ -96,7 +95,7 @@ export const udpRuleReplacement: Record<string, EngineCase> = {
     t.match(engine.sample().rules, [{ ruleId: next.id, connectionsTotal: 1 }])
   },
 
-  async 'a range that moves keeps the flows of the ports that both have'(t, openEngine) {
+  async 'a range that moves keeps the flows of common ports'(t, openEngine) {
     const first = await freePort(2)
     const from = await freePort(3)
     const target = await openUdpTarget(t, undefined, { port: first })

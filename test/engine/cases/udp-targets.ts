@@ -48,7 +48,7 @@ export const udpTargets: Record<string, EngineCase> = {
     })
   },
 
-  async 'the preferred family is used; without a preference the first address of the DNS answer'(
+  async 'the preferred family is used; without a preference the first address of the DNS answer is used'(
     t,
     openEngine
   ) {
@@ -105,7 +105,7 @@ export const udpTargets: Record<string, EngineCase> = {
     })
   },
 
-  async 'no datagram of a burst counts as delivered when its target refuses, in rule, target, meter and budget'(
+  async 'datagrams of a burst that the target refuses count nowhere: rule, target, meter, budget'(
     t,
     openEngine
   ) {
@@ -130,7 +130,7 @@ export const udpTargets: Record<string, EngineCase> = {
     other.send(Buffer.alloc(1_000))
     await until(() => meterCounters(engine, 1).bytesIn === 1_000)
     await until(() => events.some(({ kind }) => kind === 'meter-empty'))
-    t.equal(sink.received.length, 1, 'budget and rate were given back')
+    t.equal(sink.received.length, 1, 'budget and rate were returned')
   },
 
   async 'a datagram without an answer counts as delivered after a moment'(t, openEngine) {
@@ -188,7 +188,7 @@ export const udpTargets: Record<string, EngineCase> = {
     t.match(counters(), { targets: [{ health: 'failed' }, { health: 'healthy', connectionsTotal: 2 }] })
   },
 
-  async 'when all targets have failed, one that recovers is found behind one that does not'(t, openEngine) {
+  async 'when all targets have failed, a recovered one is found after a dead one'(t, openEngine) {
     const first = await freePort()
     const second = await freePort()
     const { engine, counters } = engineFixture(t, openEngine)
