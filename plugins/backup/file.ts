@@ -22,7 +22,7 @@ import { openStore } from '../../kernel/store/open.ts'
 import { placeOf } from '../../kernel/store/sql/database.ts'
 import type { PluginStore } from '../../kernel/store/sql/migrations.ts'
 import { copyTo, damageIn, setMark } from '../../kernel/store/sqlite/dialect.ts'
-import { currentCertificate, nextFile } from '../certificate/exports.ts'
+import { certificateFile, currentCertificate } from '../certificate/exports.ts'
 import { requireOwnSchema } from './schema.ts'
 
 const format = '1'
@@ -118,7 +118,7 @@ function partsOf({ dataDir, keys, version, now }: Source): Parts {
   const current = currentCertificate(dataDir, keys)
   const text = (file: string): string | undefined =>
     existsSync(file) ? readFileSync(file, 'utf8') : undefined
-  const next = text(nextFile(dataDir))
+  const next = text(certificateFile('next', dataDir))
   const token = text(join(dataDir, 'operator-token'))
   return {
     format,

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Revocation } from '../../kernel/store/revocation.ts'
 import { attachOld } from '../../kernel/store/sqlite/dialect.ts'
-import { ownFile, readCertificate } from '../certificate/exports.ts'
+import { certificateFile, readCertificate } from '../certificate/exports.ts'
 import { beginGeneration } from '../servers/exports.ts'
 import { type RevokedAgain, revocationsIn, revokeAgain } from './revocations.ts'
 
@@ -69,7 +69,7 @@ async function certificateOf(
 ): Promise<Pick<Renewed, 'certificate' | 'warnings'>> {
   const pinned = await oldValue('leaf', em)
   if (pinned === null || pinned === (await storeValue('leaf', em))) return { certificate: null, warnings: [] }
-  const file = ownFile(oldDir)
+  const file = certificateFile('own', oldDir)
   if (!existsSync(file) || readCertificate({ certPath: file }).fingerprint !== pinned)
     return {
       certificate: null,

@@ -19,9 +19,8 @@ import type { Revocation } from '../../kernel/store/revocation.ts'
 import type { PluginStore } from '../../kernel/store/sql/migrations.ts'
 import { emptyLog } from '../../kernel/store/sqlite/dialect.ts'
 import {
+  certificateFile,
   namedCertificates,
-  nextFile,
-  ownFile,
   readCertificate,
   restoredFile,
   settleFiles
@@ -110,7 +109,8 @@ function requireBackup(file: string): void {
   if (!found) throw new Fault(wrongUsage, `${file} is not a backup of sluice`)
 }
 
-const restoredFiles = (dataDir: string): string[] => [ownFile(dataDir), nextFile(dataDir)].map(restoredFile)
+const restoredFiles = (dataDir: string): string[] =>
+  [certificateFile('own', dataDir), certificateFile('next', dataDir)].map(restoredFile)
 
 /** Writes the log of the old store into its file, so that one rename replaces it. A damaged store stays with its log. */
 async function closeStore(store: string): Promise<void> {
@@ -148,8 +148,8 @@ function writeParts(dataDir: string, parts: Parts, certificate: string | null): 
     writeFileSync(restoredFile(file), text, { mode: 0o600, flush: true })
     readCertificate({ certPath: restoredFile(file) })
   }
-  put(ownFile(dataDir), certificate ?? parts.certificate)
-  if (certificate === null) put(nextFile(dataDir), parts.next_certificate)
+  put(certificateFile('own', dataDir), certificate ?? parts.certificate)
+  if (certificate === null) put(certificateFile('next', dataDir), parts.next_certificate)
   const token = join(dataDir, 'operator-token')
   if (parts.operator_token === undefined || existsSync(token)) return
   if (!/^[\x21-\x7e]{8,512}\n?$/.test(parts.operator_token))

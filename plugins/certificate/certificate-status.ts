@@ -14,7 +14,7 @@ import {
   currentCertificate,
   fingerprintOf
 } from './certificate.ts'
-import { countEnrolled, storeValue, unawareClients } from './pinned-certificate.ts'
+import { countEnrolled, storeValue, unawareClients } from './certificate-pins.ts'
 import { keyThatOpens, type SealedCertificate, sealedFingerprint, sealedIn } from './sealed-certificates.ts'
 import { certificateSettings } from './settings.ts'
 

@@ -26,7 +26,7 @@ export interface CertificateSettings extends Partial<CertificateFiles> {
   readonly names?: readonly string[]
 }
 
-/** The server's own certificate, and the staged one. */
+/** The server's own certificate, and the one that is staged until `cert activate`. */
 export const names = ['own', 'next'] as const
 export type Name = (typeof names)[number]
 
@@ -36,10 +36,8 @@ export interface NamedCertificates {
   readonly next: string | null // staged
 }
 
-export const ownFile = (dir: string): string => join(dir, 'control.pem')
-/** The staged certificate, until `cert activate`. */
-export const nextFile = (dir: string): string => join(dir, 'control.next.pem')
-export const fileFor = (name: Name, dir: string): string => (name === 'own' ? ownFile(dir) : nextFile(dir))
+const fileNames = { own: 'control.pem', next: 'control.next.pem' }
+export const certificateFile = (name: Name, dir: string): string => join(dir, fileNames[name])
 
 /** A restore writes this file first, and renames it when its store is in place. */
 export const restoredFile = (file: string): string => `${file}.restored`
@@ -53,8 +51,8 @@ export function configuredFiles({ certPath, keyPath }: CertificateSettings): Cer
 
 /** Returns the certificate in files that a server with these settings would serve; null if there is none. */
 export function currentCertificate(dir: string, settings: CertificateSettings): Certificate | null {
-  const own = ownFile(dir)
-  const files = configuredFiles(settings) ?? (existsSync(own) ? { certPath: own } : null)
+  const certPath = certificateFile('own', dir)
+  const files = configuredFiles(settings) ?? (existsSync(certPath) ? { certPath } : null)
   return files && readCertificate(files)
 }
 
@@ -63,7 +61,7 @@ export async function openCertificate(dir: string, settings: CertificateSettings
   const current = currentCertificate(dir, settings)
   if (current) return current
   const { makeCertificate } = await import('./make-certificate.ts')
-  return saveCertificate(ownFile(dir), await makeCertificate(settings.names ?? []))
+  return saveCertificate(certificateFile('own', dir), await makeCertificate(settings.names ?? []))
 }
 
 const certificates = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
@@ -102,21 +100,20 @@ export function saveCertificate(file: string, { cert, key }: Pair): Certificate 
   return readCertificate({ certPath: file })
 }
 
-export const hasCertificate = (file: string, fingerprint: string): boolean =>
-  existsSync(file) && readCertificate({ certPath: file }).fingerprint === fingerprint
+export const hasCertificate = (certPath: string, fingerprint: string | null): boolean =>
+  fingerprint !== null && existsSync(certPath) && readCertificate({ certPath }).fingerprint === fingerprint
 
 /**
  * Moves the certificates that the store names to their files, if they are there, and removes other drafts. A change of
  * both is one commit of the store; the files follow, after a crash at the next start.
  */
 export function settleFiles(dir: string, { leaf, next }: NamedCertificates): void {
-  const own = ownFile(dir)
-  const staged = nextFile(dir)
+  const own = certificateFile('own', dir)
+  const staged = certificateFile('next', dir)
   const drafts = [restoredFile(own), restoredFile(staged)]
   const place = (file: string, wanted: string | null, sources: readonly string[]): void => {
-    if (wanted === null || hasCertificate(file, wanted)) return
-    const source = sources.find(candidate => hasCertificate(candidate, wanted))
-    if (source !== undefined) renameSync(source, file)
+    const source = [file, ...sources].find(candidate => hasCertificate(candidate, wanted))
+    if (source !== undefined && source !== file) renameSync(source, file)
   }
   place(own, leaf, [staged, ...drafts])
   place(staged, next, drafts)

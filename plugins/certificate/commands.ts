@@ -2,7 +2,7 @@ import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { Type } from '../../kernel/cli/args.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
 
-const work = () => import('./certificate-work.ts')
+const work = () => import('./rotation.ts')
 
 const show = defineCommand({
   name: 'cert show',

@@ -4,17 +4,16 @@ import { certificateSettings } from './settings.ts'
 
 export {
   type Certificate,
+  certificateFile,
   fingerprintOf,
-  nextFile,
-  ownFile,
   readCertificate,
   restoredFile,
   saveCertificate,
   settleFiles
 } from './certificate.ts'
+export { namedCertificates, requirePinned } from './certificate-pins.ts'
 export { findServedCertificate, type ServedCertificate } from './certificate-status.ts'
 export { openServerCertificate } from './certificate-store.ts'
-export { namedCertificates, requirePinned } from './pinned-certificate.ts'
 export { type CertificateSet, readCertificates, replaceSealed } from './sealed-certificates.ts'
 export { endpointsIn, type keys, settingsIn } from './settings.ts'
 

@@ -2,13 +2,13 @@ import { asFunction } from 'awilix'
 import { messages } from '../../agent/wire/next-pin.ts'
 import { connectionSlot } from '../../kernel/control/peers.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
-import { storeKeyUnusable } from './codes.ts'
+import { type NextPins, openNextPins } from './certificate-pins.ts'
 import { commands } from './commands.ts'
 import { NextPinRow, SealedRow } from './entities.ts'
 import { Certificate0001 } from './migrations/0001-certificate.ts'
-import { type NextPins, openNextPins } from './next-pins.ts'
 import { routes } from './routes.ts'
 import { keys } from './settings.ts'
+import { storeKeyUnusable } from './store-key.ts'
 
 interface Deps extends Kernel<typeof keys> {
   readonly nextPins: NextPins

@@ -1,21 +1,32 @@
-// Changes the certificate of a stopped server: replaces it, or stages the next one and activates it.
-import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
+// The work of the certificate commands: shows the certificate, and changes that of a stopped server. Only these commands load
+// it, so that others start without the store.
+import { join } from 'node:path'
+import type { EntityManager } from '@mikro-orm/sql'
+import { Fault, tlsInvalid, wrongUsage } from '../../kernel/base/errors.ts'
+import type { CommandCall } from '../../kernel/cli/command.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import { openStore } from '../../kernel/store/open.ts'
+import { placeOf } from '../../kernel/store/sql/database.ts'
 import {
   type CertificateFiles,
   type CertificateSettings,
   configuredFiles,
+  names,
   type Pair,
   readCertificate
 } from './certificate.ts'
-import { type CertificateStore, servedCertificate } from './certificate-store.ts'
 import {
   countEnrolled,
   setStoreValue,
   storeValue,
   type UnawareClient,
   unawareClients
-} from './pinned-certificate.ts'
+} from './certificate-pins.ts'
+import { showCertificate } from './certificate-status.ts'
+import { type CertificateStore, openCertificateStore, servedCertificate } from './certificate-store.ts'
+import { removeSealed } from './sealed-certificates.ts'
+import { certificateSettings } from './settings.ts'
+import { readStoreKey, storeKeyUnusable } from './store-key.ts'
 
 interface Options {
   readonly certificates: CertificateStore
@@ -24,14 +35,14 @@ interface Options {
 }
 
 /** A self-made certificate for these names, or the operator's own. */
-export type Source = { readonly names: readonly string[] } | { readonly from: CertificateFiles }
+type Source = { readonly names: readonly string[] } | { readonly from: CertificateFiles }
 
 interface Reissued {
   readonly fingerprint: string
   readonly state: 'current' | 'next'
 }
 
-export interface Activated {
+interface Activated {
   readonly fingerprint: string
   readonly lost: readonly UnawareClient[] // clients that do not trust it
   readonly isShadowed: boolean // tls_cert_path names another certificate
@@ -127,8 +138,62 @@ export class Rotation {
 
 const refused = (message: string): Fault => new Fault(wrongUsage, message)
 
-export const listClients = (clients: readonly UnawareClient[]): string =>
+const listClients = (clients: readonly UnawareClient[]): string =>
   clients
     .slice(0, 20)
     .map(({ name, client_id }) => `${name} (${client_id})`)
     .join(', ') + (clients.length > 20 ? ` and ${clients.length - 20} more` : '')
+
+type Call = CommandCall<object>
+
+export async function show(call: Call): Promise<void> {
+  const shown = await showCertificate(call.dataDir(), certificateSettings(call.keys()), storePlace(call))
+  call.print.data({ ...shown, waiting_for: shown.waiting_for.map(({ name }) => name) })
+}
+
+export async function reissue(call: Call, ...[source, how]: Parameters<Rotation['reissue']>): Promise<void> {
+  const rotation = await openRotation(call)
+  call.print.data(await rotation.reissue(source, how))
+  if (how === 'rotate') call.print.line('Start the server: clients learn it as they connect. See cert show.')
+}
+
+export async function activate(call: Call, isForced: boolean): Promise<void> {
+  const { fingerprint, lost, isShadowed } = await openRotation(call).then(
+    rotation => rotation.activate(isForced ? 'force' : 'careful'),
+    error => (isForced ? replaceLost(error, call) : Promise.reject(error))
+  )
+  call.print.data({ fingerprint, lost })
+  if (lost.length > 0) call.print.line(`Enroll again: ${listClients(lost)}`)
+  if (isShadowed) call.print.line('tls_cert_path still names another certificate: point it at the new one')
+}
+
+const storePlace = (call: Pick<Call, 'dataDir' | 'keys'>) =>
+  placeOf(call.keys(), join(call.dataDir(), 'sluice.db'))
+
+async function openRotation(call: Pick<Call, 'open' | 'dataDir' | 'keys'>): Promise<Rotation> {
+  const { store, log } = await call.open('certificate')
+  const certificates = await openCertificateStore({ dir: call.dataDir(), store, log })
+  return new Rotation({ certificates, settings: certificateSettings(call.keys()), store })
+}
+
+/** Makes a new certificate for a shared store if `error` says that nobody can open the old one. Otherwise throws `error`. */
+async function replaceLost(error: unknown, call: Call): Promise<Activated> {
+  const place = storePlace(call)
+  const isLost = error instanceof Fault && [storeKeyUnusable, tlsInvalid].includes(error.errorCode)
+  if (!isLost || typeof place === 'string' || configuredFiles(certificateSettings(call.keys()))) throw error
+  readStoreKey(call.dataDir()) // throws if the file is not a key
+  const exclusive = await openStore(place, call.stores)
+  const before = await exclusive.change(forgetCertificates).finally(exclusive.close)
+  const { control, store } = await call.open('certificate') // makes a new one
+  const { fingerprint } = control
+  const lost = fingerprint === before ? [] : await store.read(em => unawareClients(fingerprint, em))
+  return { fingerprint, lost, isShadowed: false }
+}
+
+/** Returns the fingerprint that agents pinned. */
+async function forgetCertificates(em: EntityManager): Promise<string | null> {
+  const leaf = await storeValue('leaf', em)
+  for (const name of names) await removeSealed(name, em)
+  for (const name of ['leaf', 'next_leaf'] as const) await setStoreValue(name, null, em)
+  return leaf
+}

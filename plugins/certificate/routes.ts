@@ -2,8 +2,8 @@ import { type Static, Type } from 'typebox'
 import { defineRoute } from '../../kernel/http/route.ts'
 import { ClientId, closed, orNull, timeOf } from '../../kernel/http/schema.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import { storeValue, unawareClients } from './certificate-pins.ts'
 import { describeCertificate } from './certificate-status.ts'
-import { storeValue, unawareClients } from './pinned-certificate.ts'
 import type { keys } from './settings.ts'
 
 const Fingerprint = (description: string) => Type.String({ description, examples: ['0'.repeat(64)] })

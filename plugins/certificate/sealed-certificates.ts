@@ -7,8 +7,8 @@ import { Fault, reasonOf, tlsInvalid } from '../../kernel/base/errors.ts'
 import { mayBeShared } from '../../kernel/store/sql/database.ts'
 import {
   type Certificate,
+  certificateFile,
   checkedCertificate,
-  fileFor,
   fingerprintOf,
   type Name,
   names,
@@ -16,9 +16,8 @@ import {
   readCertificate,
   settleFiles
 } from './certificate.ts'
-import { storeKeyUnusable } from './codes.ts'
-import { namedCertificates } from './pinned-certificate.ts'
-import { makeStoreKey, readStoreKey, type StoreKey, storeKeyFile } from './store-key.ts'
+import { namedCertificates } from './certificate-pins.ts'
+import { makeStoreKey, readStoreKey, type StoreKey, storeKeyFile, storeKeyUnusable } from './store-key.ts'
 
 export interface SealedCertificate {
   readonly name: Name
@@ -115,8 +114,8 @@ export async function readCertificates(dir: string, em: EntityManager): Promise<
     return new Map([...sealed].map(([name, row]) => [name, unseal(row, dir)]))
   }
   settleFiles(dir, await namedCertificates(em)) // as the next start would
-  const found = names.filter(name => existsSync(fileFor(name, dir)))
-  return new Map(found.map(name => [name, readCertificate({ certPath: fileFor(name, dir) })]))
+  const found = names.filter(name => existsSync(certificateFile(name, dir)))
+  return new Map(found.map(name => [name, readCertificate({ certPath: certificateFile(name, dir) })]))
 }
 
 /** Seals the certificates in a shared store, with the key of `dir`. A store in a file has no rows of them. */

@@ -3,9 +3,10 @@ import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { requirePrivateFile } from '../../kernel/base/directory.ts'
-import { Fault, reasonOf } from '../../kernel/base/errors.ts'
+import { defineCode, Fault, reasonOf } from '../../kernel/base/errors.ts'
 import { syncDir } from '../../kernel/platform/sync-file.ts'
-import { storeKeyUnusable } from './codes.ts'
+
+export const storeKeyUnusable = defineCode('startup.store_key', 500, 78)
 
 const cipher = 'aes-256-gcm'
 const keyBytes = 32

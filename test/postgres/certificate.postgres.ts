@@ -12,12 +12,12 @@ import { type Database, openStore } from '../../kernel/store/open.ts'
 import type { PostgresPlace } from '../../kernel/store/sql/database.ts'
 import { type LogLine, recordLog } from '../../kit/test-server.ts'
 import { openCertificate } from '../../plugins/certificate/certificate.ts'
-import { openCertificateStore, servedCertificate } from '../../plugins/certificate/certificate-store.ts'
 import {
   namedCertificates,
   requirePinned,
   setStoreValue
-} from '../../plugins/certificate/pinned-certificate.ts'
+} from '../../plugins/certificate/certificate-pins.ts'
+import { openCertificateStore, servedCertificate } from '../../plugins/certificate/certificate-store.ts'
 import { Rotation } from '../../plugins/certificate/rotation.ts'
 import { makeStoreKey } from '../../plugins/certificate/store-key.ts'
 import { privateDir } from '../support/private-dir.ts'

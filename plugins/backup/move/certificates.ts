@@ -3,20 +3,16 @@ import { existsSync } from 'node:fs'
 import { Fault } from '../../../kernel/base/errors.ts'
 import {
   type CertificateSet,
-  nextFile,
-  ownFile,
+  certificateFile,
   readCertificate,
   saveCertificate
 } from '../../certificate/exports.ts'
 import { targetNotEmpty } from '../codes.ts'
 
-const filesIn = (dir: string) => ({ own: ownFile(dir), next: nextFile(dir) })
-
 /** Throws Fault if the directory has other certificates under these names. */
 export function requireNoOthers(dir: string, certificates: CertificateSet): void {
-  const files = filesIn(dir)
   for (const [name, { fingerprint }] of certificates) {
-    const certPath = files[name]
+    const certPath = certificateFile(name, dir)
     if (existsSync(certPath) && readCertificate({ certPath }).fingerprint !== fingerprint)
       throw new Fault(
         targetNotEmpty,
@@ -27,6 +23,5 @@ export function requireNoOthers(dir: string, certificates: CertificateSet): void
 
 /** Writes the certificates into the data directory of a store of SQLite. */
 export function writeFiles(dir: string, certificates: CertificateSet): void {
-  const files = filesIn(dir)
-  for (const [name, certificate] of certificates) saveCertificate(files[name], certificate)
+  for (const [name, certificate] of certificates) saveCertificate(certificateFile(name, dir), certificate)
 }
