@@ -59,9 +59,7 @@ export async function startAgent(
     log.error(
       'auth.failure',
       'the server has revoked this agent; run sluice agent enroll to admit it again',
-      {
-        reason: 'token_revoked'
-      }
+      { reason: 'token_revoked' }
     )
     throw revoked()
   }

@@ -16,9 +16,7 @@ export function openHello(plugins: () => readonly AgentPlugin[], version: string
   const own = { [severalEndpoints.id]: severalEndpoints.since }
   return (state_digest: string): HelloBody => ({
     ...constant,
-    capabilities: {
-      versions: Object.assign({}, own, ...plugins().map(capabilitiesOf))
-    },
+    capabilities: { versions: Object.assign({}, own, ...plugins().map(capabilitiesOf)) },
     state_digest
   })
 }

@@ -57,9 +57,7 @@ function faultOf(cause: NodeJS.ErrnoException, stateDir: string): Fault {
     return new Fault(
       wrongUsage,
       `the agent of ${stateDir} runs as another user: run this command as that user`,
-      {
-        cause
-      }
+      { cause }
     )
   return new Fault(agentNotRunning, `the agent of ${stateDir} does not answer: ${message}`, { cause })
 }

@@ -76,9 +76,7 @@ export function lockStateDir(dir: string): Release {
       throw new Fault(
         storeInUse,
         `state_dir ${dir} is in use by another agent; stop it, or give another state_dir`,
-        {
-          cause
-        }
+        { cause }
       )
     throw new Fault(dataDirUnusable, `state_dir ${dir} cannot be locked: ${reasonOf(cause)}`, { cause })
   }

@@ -21,10 +21,7 @@ export default definePlugin<RouteDeps>({
   needs: { http: '^1.0.0' },
   keys,
   codes: [invalidOutcome],
-  store: {
-    entities: [Entry],
-    migrations: [{ name: '0001-entry', class: Audit0001 }]
-  },
+  store: { entities: [Entry], migrations: [{ name: '0001-entry', class: Audit0001 }] },
   services: { auditLog: asFunction(openAuditLog).singleton() },
   fills: [
     decisionSlot.fillWith(({ auditLog }: RouteDeps) => auditLog.sink),

@@ -64,10 +64,7 @@ export const EntryRow = closed(
       { description: 'The changed fields of an object; null: not recorded.', examples: [null] }
     ),
     request_id: Type.String({ description: 'x-request-id.', examples: ['01KCD3F0P7Q4Y6Z8V1T5S9R2NR'] }),
-    count: Type.Integer({
-      description: 'Number of requests that this entry aggregates.',
-      examples: [1]
-    })
+    count: Type.Integer({ description: 'Number of requests that this entry aggregates.', examples: [1] })
   },
   { $id: 'AuditEntry' }
 )

@@ -28,9 +28,7 @@ export function openResetLimit({ runningTime: time }: { readonly runningTime: Ru
     throw new Fault(
       rateLimited,
       `${userId} was reset ${maxPerHour} times within an hour; try again in ${secs} s`,
-      {
-        details: { retry_after_secs: secs }
-      }
+      { details: { retry_after_secs: secs } }
     )
   }
 

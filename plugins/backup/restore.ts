@@ -69,13 +69,7 @@ export async function restore(options: Restore): Promise<Restored> {
     renameSync(draft, store) // before it the old store is complete, after it the new one
     sync(dataDir)
     settleFiles(dataDir, named) // after a crash the next start does it
-    return {
-      data_dir: dataDir,
-      made_at: parts.made_at,
-      set_aside: aside,
-      revoked_since: revoked,
-      warnings
-    }
+    return { data_dir: dataDir, made_at: parts.made_at, set_aside: aside, revoked_since: revoked, warnings }
   } catch (cause) {
     if (cause instanceof Fault) throw cause
     throw new Fault(dataDirUnusable, `the restore into ${dataDir} failed: ${reasonOf(cause)}`, { cause })

@@ -61,9 +61,7 @@ export function openBans(deps: Services): Bans {
           throw new Fault(
             limitReached,
             `client ${scope.clientId} has ${maxBans} bans; lift one, or wait until a day after one ends`,
-            {
-              details: { limit: maxBans }
-            }
+            { details: { limit: maxBans } }
           )
         const ban: Ban = {
           id: newId(now),

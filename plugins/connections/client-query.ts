@@ -77,14 +77,7 @@ function openRowReader({ store, clock, log, rules }: Services) {
         refused.push({ report: 'connections', reason: 'rule', rule: row.rule_id })
       if (rule?.clientId !== clientId) return []
       const owned = { clientId, run, owner: rule.owner, ruleId: shownIds.get(row.rule_id) ?? row.rule_id }
-      return [
-        {
-          key: row.key,
-          clientId,
-          id: row.id,
-          row: toApiRow(row, owned, clock.now())
-        }
-      ]
+      return [{ key: row.key, clientId, id: row.id, row: toApiRow(row, owned, clock.now()) }]
     })
     logRefused(clientId, refused)
     return entries

@@ -34,11 +34,7 @@ const filters = {
   ),
   source: Type.Optional(
     Type.Refine(
-      Type.String({
-        maxLength: 64,
-        description: 'Callers in this CIDR.',
-        examples: ['198.51.100.0/24']
-      }),
+      Type.String({ maxLength: 64, description: 'Callers in this CIDR.', examples: ['198.51.100.0/24'] }),
       isPrefix,
       () => 'must be an address or a CIDR such as 198.51.100.0/24'
     )
@@ -131,9 +127,7 @@ export const ConnectionRow = closed(
     retransmits: Legs('Retransmitted segments.', 0),
     held_by: orNull(
       Type.String({ description: 'The limit or quota that delays it now.', examples: ['quota ann'] }),
-      {
-        description: 'null: none.'
-      }
+      { description: 'null: none.' }
     )
   },
   { $id: 'Connection' }
@@ -188,11 +182,7 @@ export const ConnectionsEvent = closed(
       description: 'Clients included in the figures.',
       examples: [3]
     }),
-    clients_silent: Type.Integer({
-      minimum: 0,
-      description: 'Clients without an answer.',
-      examples: [0]
-    }),
+    clients_silent: Type.Integer({ minimum: 0, description: 'Clients without an answer.', examples: [0] }),
     clients: Type.Array(ClientStatus, {
       maxItems: maxClients,
       description: 'Clients without an answer first, then those with the most connections.'

@@ -14,10 +14,7 @@ export default definePlugin<Kernel<typeof keys>>({
   kernel: '^2.0.0',
   needs: { certificate: '^1.0.0', servers: '^1.0.0' },
   keys,
-  store: {
-    entities: [ClientGeneration],
-    migrations: [{ name: '0001-generation', class: Control0001 }]
-  },
+  store: { entities: [ClientGeneration], migrations: [{ name: '0001-generation', class: Control0001 }] },
   fills: [controlSlot.fill(openControl), metricsSlot.fillWith(({ control }: Kernel) => control.metrics)],
   messages: controlMessages,
   async start({ deps, defer }) {

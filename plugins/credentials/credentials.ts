@@ -152,9 +152,7 @@ async function makeRoom(em: EntityManager, userId: string, now: number): Promise
     throw new Fault(
       limitReached,
       `user ${userId} has ${maxActive} tokens, which is the maximum; revoke one first`,
-      {
-        details: { limit: maxActive }
-      }
+      { details: { limit: maxActive } }
     )
 }
 

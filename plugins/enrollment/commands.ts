@@ -39,10 +39,7 @@ const enroll = defineCommand({
 const reEnroll = defineCommand({
   name: 'client re-enroll',
   summary: 'Make a one-time command that gives a client a new token.',
-  args: Type.Object({
-    client: ClientArg,
-    ttl_secs: Ttl
-  }),
+  args: Type.Object({ client: ClientArg, ttl_secs: Ttl }),
   positional: ['client'],
   async run({ api, args: { client, ...body }, print }) {
     const { client_id } = await findClient(api, client)

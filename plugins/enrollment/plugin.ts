@@ -28,10 +28,7 @@ export default definePlugin<Deps>({
   needs: { http: '^1.0.0', clients: '^1.0.0', 'advertised-endpoint': '^1.0.0' },
   keys,
   codes: [invalidEnrollmentTtl, enrollmentNotFound, ...redeemCodes],
-  store: {
-    entities: [Enrollment],
-    migrations: [{ name: '0001-enrollment', class: Enrollment0001 }]
-  },
+  store: { entities: [Enrollment], migrations: [{ name: '0001-enrollment', class: Enrollment0001 }] },
   services: { enrollments: asFunction(openEnrollments).singleton() },
   slots: [recordFieldSlots.enrollment, recordOptionSlots.enrollment, installSlot],
   fills: [

@@ -95,10 +95,7 @@ const Target = closed(
       examples: [1.2]
     }),
     tls_name: Type.Optional(
-      Type.String({
-        description: 'A name in the certificate of the target.',
-        examples: ['shop.example']
-      })
+      Type.String({ description: 'A name in the certificate of the target.', examples: ['shop.example'] })
     ),
     first_byte_ms: Ms('Time from the connect to the first byte of the target.'),
     error: Type.Optional(Reason('Why a caller cannot reach it, or what is wrong with it.'))

@@ -35,10 +35,7 @@ const create = defineCommand({
   ],
   args: Type.Object({
     user: UserArg,
-    client: Type.String({
-      description: 'Id or unique name of a client, or * for all.',
-      ...clientNames
-    }),
+    client: Type.String({ description: 'Id or unique name of a client, or * for all.', ...clientNames }),
     ports: Type.String({ description: 'Listen ports: p, or a range such as 8000-8999.' }),
     protocol: Type.Optional(Type.Array(Type.String(), { description: 'tcp (default), udp, or both' })),
     target: Type.Optional(

@@ -5,8 +5,5 @@ import type { Clients } from './group-clients.ts'
 export const GroupClients = defineEntity({
   name: 'GroupClients',
   tableName: 'groups_clients',
-  properties: {
-    rule: ruleKey(),
-    clients: p.json().$type<Clients>()
-  }
+  properties: { rule: ruleKey(), clients: p.json().$type<Clients>() }
 })

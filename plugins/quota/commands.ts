@@ -120,7 +120,4 @@ export const fills = [quotasKind]
 const resolvePath = async (
   api: Api,
   { user, client }: { readonly user: string; readonly client: string }
-) => ({
-  user_id: user,
-  client_id: await findClientId(api, client)
-})
+) => ({ user_id: user, client_id: await findClientId(api, client) })

@@ -117,10 +117,7 @@ function openConnection({ store, control, log }: Services): ConnectionHooks {
       log.warn(
         'traffic_quota.unsupported',
         `agent ${agentVersion} does not support quotas; their rules are failed`,
-        {
-          client: clientId,
-          quotas
-        }
+        { client: clientId, quotas }
       )
     } catch (error) {
       log.error('traffic_quota.not_checked', String(error), { client: clientId })

@@ -34,10 +34,7 @@ export default definePlugin<Deps>({
   needs: { http: '^1.0.0', clients: '^1.0.0', users: '^1.0.0', rules: '^1.0.0', stats: '^1.0.0' },
   keys,
   codes: [quotaNotFound, unsupported, invalidQuotaSize, invalidBillingAnchor],
-  store: {
-    entities: [Quota],
-    migrations: [{ name: '0001-quota', class: Quota0001 }]
-  },
+  store: { entities: [Quota], migrations: [{ name: '0001-quota', class: Quota0001 }] },
   services: { quotas: asFunction(openQuotas).singleton() },
   slots: [levelSlot],
   fills: [

@@ -47,9 +47,7 @@ export const QuotaRow = closed(
       description: 'When it was exhausted, Unix seconds.',
       examples: [null]
     }),
-    enforced: Type.Boolean({
-      description: 'Whether the agent enforces this quota, by its last answer.'
-    }),
+    enforced: Type.Boolean({ description: 'Whether the agent enforces this quota, by its last answer.' }),
     created_at: Time('First set.', 1_767_225_600),
     updated_at: Time('Last changed.', 1_767_225_600)
   },

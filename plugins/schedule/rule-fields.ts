@@ -30,12 +30,7 @@ const refusal = (code: ErrorCode, field: string, reason: string, why: string): F
   new Fault(code, `${field} ${why}`, { details: { field, reason } })
 
 /** All fields share a table: states need them together, and expiry needs an index. */
-const shared = {
-  change: 'hot',
-  unlessGiven: 'stays',
-  updateEmpty: scheduleMissing,
-  errors: codes
-} as const
+const shared = { change: 'hot', unlessGiven: 'stays', updateEmpty: scheduleMissing, errors: codes } as const
 
 type Column = 'notBefore' | 'expiresAt' | 'schedule' | 'atEnd'
 

@@ -5,11 +5,7 @@ export const TrafficSeries = defineEntity({
   name: 'TrafficSeries',
   tableName: 'traffic_series',
   uniques: [{ name: 'traffic_series_user_id_client_id_unique', properties: ['userId', 'clientId'] }],
-  properties: {
-    id: p.integer().primary(),
-    userId: p.string().length(32),
-    clientId: p.string().length(26)
-  }
+  properties: { id: p.integer().primary(), userId: p.string().length(32), clientId: p.string().length(26) }
 })
 export type TrafficSeries = InferEntity<typeof TrafficSeries>
 

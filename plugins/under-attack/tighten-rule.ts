@@ -20,13 +20,7 @@ export function tightenRule(draft: EngineRuleDraft, { id }: Pick<RuleSpec, 'id'>
 
 function defaultLimits(id: string, { connections, new_connections, within_secs }: Numbers): SourceLimit[] {
   return [
-    {
-      name: `under-attack new ${id}`,
-      of: 'new',
-      max: new_connections,
-      perMs: within_secs * 1000,
-      refusal
-    },
+    { name: `under-attack new ${id}`, of: 'new', max: new_connections, perMs: within_secs * 1000, refusal },
     { name: `under-attack open ${id}`, of: 'open', max: connections, perMs: 1, refusal }
   ]
 }

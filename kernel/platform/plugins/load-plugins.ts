@@ -37,13 +37,8 @@ interface Options<P> {
 const Plugins = Type.Object({
   plugins: Type.Record(
     Type.String(),
-    Type.Object({
-      enabled: Type.Optional(Type.Boolean()),
-      development: Type.Optional(Type.Boolean())
-    }),
-    {
-      default: {}
-    }
+    Type.Object({ enabled: Type.Optional(Type.Boolean()), development: Type.Optional(Type.Boolean()) }),
+    { default: {} }
   )
 })
 

@@ -111,9 +111,7 @@ async function allOf(listing: PagedRows<unknown>, em: Parameters<SortedRows['all
     throw new Fault(
       limitReached,
       `more than ${maxSorted} rows cannot be sorted; add a filter, or leave out sort`,
-      {
-        details: { limit: maxSorted }
-      }
+      { details: { limit: maxSorted } }
     )
   return rows.map(({ row }) => row)
 }

@@ -31,10 +31,7 @@ const Host = Type.String({
   examples: ['10.0.0.7']
 })
 
-const ClientRef = Type.String({
-  description: 'client_id, or the name of one client.',
-  examples: ['paris']
-})
+const ClientRef = Type.String({ description: 'client_id, or the name of one client.', examples: ['paris'] })
 
 const lastPort = (options: TSchemaOptions = {}) =>
   Type.Optional(
@@ -131,11 +128,7 @@ export const definitionBody = (filled: SlotReader) =>
 /** A rule in the document of `apply`. */
 export const documentBody = (filled: SlotReader) =>
   withFields<DefinitionBody>(
-    {
-      ...Definition.properties,
-      client: clientSchema(filled),
-      rule_id: Type.Optional(RuleId)
-    },
+    { ...Definition.properties, client: clientSchema(filled), rule_id: Type.Optional(RuleId) },
     filled,
     optionalValue
   )
@@ -219,9 +212,7 @@ export const ruleRecord = (filled: SlotReader) => {
     { ...CoreRecord.properties, ...edgesProperty(filled), state, targets },
     filled,
     fieldOf,
-    {
-      $id: 'Rule'
-    }
+    { $id: 'Rule' }
   )
 }
 
