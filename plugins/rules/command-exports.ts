@@ -3,7 +3,7 @@
 export { columnSlot, liveTrafficSlot, type PushOptions, pushOptionsSlot } from './command-slots.ts'
 export * from './commands/document.ts'
 export { pushOptions } from './commands/push-options.ts'
-export { RuleArg, ruleIds } from './commands/rule-argument.ts'
+export { RuleArg, ruleIds } from './commands/request-parts.ts'
 export type { SavedRule } from './commands/saved-rules.ts'
 
 /** Loads the module that reads saved rules. Few commands need it, and it loads the codec. */

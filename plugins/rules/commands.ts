@@ -6,12 +6,10 @@ import { userIds } from '../users/command-exports.ts'
 import type { RuleRecord } from './api/rule-record.ts'
 import { immutableField } from './codes.ts'
 import { columnSlot, pushOptionsSlot } from './command-slots.ts'
-import { bulk } from './commands/bulk-command.ts'
-import { edit, pause, removeChange, resume, set } from './commands/change-commands.ts'
+import { bulk, edit, pause, removeChange, resume, set } from './commands/change-commands.ts'
 import { rulesKind } from './commands/document-kind.ts'
 import { formatClient, isOnAllClients, printRule } from './commands/print-rule.ts'
-import { parseTarget, queryText, rulePath, Wait } from './commands/request-parts.ts'
-import { RuleArg } from './commands/rule-argument.ts'
+import { parseTarget, queryText, RuleArg, rulePath, Wait } from './commands/request-parts.ts'
 import {
   addedFilters,
   changeSelected,

@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { limitReached, notOwner } from '../../../kernel/base/errors.ts'
 import { defineList } from '../../../kernel/http/list-route.ts'
 import { defineRoute } from '../../../kernel/http/route.ts'
@@ -35,10 +35,17 @@ export interface RouteDeps {
   readonly changeEach: ChangeEach
 }
 
-async function changeAndRead(rules: RulesService, id: string, edit: Edit, call: Change): Promise<RuleRecord> {
+type RuleCall = Change & { readonly params: Static<typeof RuleParams> }
+
+async function changeAndRead({ rules }: RouteDeps, call: RuleCall, edit: Edit): Promise<RuleRecord> {
+  const id = call.params.rule_id
   await rules.change(id, edit, call)
   return rules.read(id, call.principal)
 }
+
+/** Answers a repeated request with the current record. */
+const replay = ({ rules }: RouteDeps, { principal }: Pick<Change, 'principal'>, id: string) =>
+  rules.read(id, principal)
 
 const create = defineRoute({
   method: 'POST',
@@ -57,7 +64,7 @@ const create = defineRoute({
     errors: createErrors(filled)
   }),
   run: ({ rules }: RouteDeps, call) => rules.create(call.body, call.query.ack_timeout_secs, call),
-  replay: ({ rules }, { principal }, id) => rules.read(id, principal)
+  replay
 })
 
 const list = defineList({
@@ -103,14 +110,9 @@ const update = defineRoute({
     reply: ruleRecord(filled),
     errors: updateErrors(filled)
   }),
-  run: ({ rules }: RouteDeps, call) =>
-    changeAndRead(
-      rules,
-      call.params.rule_id,
-      { mode: 'hot', body: call.body, ackSecs: call.query.ack_timeout_secs },
-      call
-    ),
-  replay: ({ rules }, { principal }, id) => rules.read(id, principal)
+  run: (deps: RouteDeps, call) =>
+    changeAndRead(deps, call, { mode: 'hot', body: call.body, ackSecs: call.query.ack_timeout_secs }),
+  replay
 })
 
 const replace = defineRoute({
@@ -129,14 +131,9 @@ const replace = defineRoute({
     reply: ruleRecord(filled),
     errors: replaceErrors(filled)
   }),
-  run: ({ rules }: RouteDeps, call) =>
-    changeAndRead(
-      rules,
-      call.params.rule_id,
-      { mode: 'replace', body: call.body, ackSecs: call.query.ack_timeout_secs },
-      call
-    ),
-  replay: ({ rules }, { principal }, id) => rules.read(id, principal)
+  run: (deps: RouteDeps, call) =>
+    changeAndRead(deps, call, { mode: 'replace', body: call.body, ackSecs: call.query.ack_timeout_secs }),
+  replay
 })
 
 const patch = defineRoute({
@@ -155,9 +152,8 @@ const patch = defineRoute({
     reply: ruleRecord(filled),
     errors: patchErrors(filled)
   }),
-  run: ({ rules }: RouteDeps, call) =>
-    changeAndRead(rules, call.params.rule_id, liveEdit(call.body, call.query), call),
-  replay: ({ rules }, { principal }, id) => rules.read(id, principal)
+  run: (deps: RouteDeps, call) => changeAndRead(deps, call, liveEdit(call.body, call.query)),
+  replay
 })
 
 const pausing = (verb: 'pause' | 'resume', summary: string) =>

@@ -1,4 +1,4 @@
-// `rule set`, `rule edit`, `rule pause` and `rule resume`.
+// `rule set`, `rule edit`, `rule pause`, `rule resume` and `rule bulk`.
 import { Fault, wrongUsage } from '../../../kernel/base/errors.ts'
 import { Type } from '../../../kernel/cli/args.ts'
 import { type Api, defineCommand } from '../../../kernel/cli/command.ts'
@@ -6,8 +6,7 @@ import type { RuleRecord } from '../api/rule-record.ts'
 import { makeMergePatch } from './document.ts'
 import { loadEditableFields } from './editable-fields.ts'
 import { printRule } from './print-rule.ts'
-import { queryText, rulePath, Wait } from './request-parts.ts'
-import { RuleArg, ruleIds } from './rule-argument.ts'
+import { queryText, RuleArg, ruleIds, rulePath, Wait } from './request-parts.ts'
 import { addedFilters, changeSelected, type SelectionChange, selectionArgs } from './rule-selection.ts'
 
 const Existing = Type.Optional(
@@ -88,14 +87,14 @@ export const edit = defineCommand({
   }
 })
 
-export const patchChange = (api: Api, patch: object): SelectionChange => ({
+const patchChange = (api: Api, patch: object): SelectionChange => ({
   verb: 'Change',
   done: 'changed',
   body: { action: 'patch', patch },
   one: (id, query) => api.send('PATCH', `${rulePath(id)}${query}`, patch)
 })
 
-export const pauseChange = (api: Api, action: 'pause' | 'resume'): SelectionChange => ({
+const pauseChange = (api: Api, action: 'pause' | 'resume'): SelectionChange => ({
   verb: action === 'pause' ? 'Pause' : 'Resume',
   done: action === 'pause' ? 'paused' : 'resumed',
   body: { action },
@@ -122,6 +121,40 @@ const pauseCommand = (action: 'pause' | 'resume', summary: string) =>
 
 export const pause = pauseCommand('pause', 'Close the ports of rules, and keep the ports for them.')
 export const resume = pauseCommand('resume', 'Open the ports of paused rules again.')
+
+/** Does the same as `rule ACTION`, for scripts that take the action as an argument. */
+export const bulk = defineCommand({
+  name: 'rule bulk',
+  summary: 'Pause, resume, delete or set many rules at once, as the commands of these names do.',
+  examples: [
+    'sluice rule bulk pause --selector env=staging --dry-run',
+    "sluice rule bulk set --selector 'app=web,!old' --set targets=10.0.0.8:443 --atomic",
+    'sluice rule bulk delete --rule 01K9ZJ4M5N6P7Q8R9S0TABCDEF 01K9ZJ4M5N6P7Q8R9S0TABCDEG'
+  ],
+  args: Type.Object({
+    action: Type.Union(
+      ['pause', 'resume', 'delete', 'set'].map(action => Type.Literal(action)),
+      { description: 'pause, resume, delete or set.' }
+    ),
+    ...selectionArgs,
+    set: Type.Optional(
+      Type.Array(Type.String(), { description: 'For the action set: key=value as in `rule set`.' })
+    )
+  }),
+  positional: ['action'],
+  ...addedFilters,
+  async run(call) {
+    const { action, set = [] } = call.args
+    if ((action === 'set') !== set.length > 0)
+      throw new Fault(wrongUsage, 'give --set key=value with the action set, and with no other')
+    await changeSelected(call, await selectChange(call.api, action, set))
+  }
+})
+
+async function selectChange(api: Api, action: string, set: readonly string[]): Promise<SelectionChange> {
+  if (action === 'set') return patchChange(api, (await loadEditableFields(api)).toPatch(set))
+  return action === 'delete' ? removeChange(api) : pauseChange(api, action === 'pause' ? 'pause' : 'resume')
+}
 
 /** Returns the editable properties without null, which TOML does not have. */
 function toEditable(record: RuleRecord, keys: readonly string[]): Record<string, unknown> {

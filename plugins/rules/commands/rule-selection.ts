@@ -7,8 +7,7 @@ import { addedArgs, addedQuery, listOptionSlots } from '../../http/command-expor
 import { UserArg } from '../../users/command-exports.ts'
 import type { RuleRecord } from '../api/rule-record.ts'
 import { formatClient } from './print-rule.ts'
-import { queryText, Wait } from './request-parts.ts'
-import { ruleIds } from './rule-argument.ts'
+import { queryText, ruleIds, Wait } from './request-parts.ts'
 
 const maxRules = 1000 // in one request
 const maxShown = 20
