@@ -1,4 +1,4 @@
-// Latency of random filtered pages of a long audit log during writes.
+// Measures the latency of random filtered pages of a long audit log during writes.
 //   node test/bench/audit-pages.ts [--entries 1000000] [--pages 200] [--writes 100]
 import { parseArgs } from 'node:util'
 import { newId } from '../../kernel/base/id.ts'

@@ -1,9 +1,9 @@
-// Durable changes a second: callers rename users, each one of its own, over the operator API of one server, on PostgreSQL
-// and on SQLite in turns. Callers, server and PostgreSQL share this machine. Writes test/bench/CHANGES.md.
+// Durable changes per second: each caller renames a different user over the operator API of one server, alternating
+// between PostgreSQL and SQLite. Callers, server and PostgreSQL share this machine. Writes test/bench/CHANGES.md.
 //   npm run bench:changes -- [--callers 1,12,64] [--calls 2000] [--rounds 5] [--only postgres|sqlite] [--as admin|operator]
 //     [--log] [--page FILE]
-// `--as`: whose token the callers have. That of an admin is looked up anew after each change of a user.
-// `--log`: PostgreSQL logs its statements, to `log` in a directory that is printed and kept.
+// `--as`: selects the callers' token. The server looks up an admin's token again after each change of a user.
+// `--log`: PostgreSQL logs its statements to `log` in a directory that is printed and not removed.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg } from 'node:os'
 import { join } from 'node:path'
@@ -44,7 +44,7 @@ interface Figures {
   readonly perSecond: number
   readonly p50: number // ms
   readonly p99: number
-  readonly serverMs: number // of CPU, for each change
+  readonly serverMs: number // CPU ms per change
   readonly postgresMs: number
 }
 
@@ -110,7 +110,7 @@ async function round(count: number, { process, origin, token }: Running, bench: 
   }
 }
 
-/** Measures the stores in turns, so that what else the machine does hits both; the first round of each is not counted. */
+/** Alternates between the stores, so that other load of the machine affects both. Discards the first round of each. */
 async function measure(count: number, servers: ReadonlyMap<Store, Running>, bench: Bench) {
   const found = new Map<Store, Figures[]>(stores.map(store => [store, []]))
   for (let at = 0; at <= rounds; at++)
@@ -126,11 +126,11 @@ const short = (_: string, value: unknown): unknown =>
   typeof value === 'number' ? Number(value.toPrecision(3)) : value
 
 const names: Readonly<Record<keyof Figures, string>> = {
-  perSecond: 'changes a second',
+  perSecond: 'changes per second',
   p50: 'p50, ms',
   p99: 'p99, ms',
-  serverMs: 'CPU of the server, ms for each',
-  postgresMs: 'CPU of PostgreSQL, ms for each'
+  serverMs: 'server CPU, ms per change',
+  postgresMs: 'PostgreSQL CPU, ms per change'
 }
 
 function rowsOf(count: number, found: ReadonlyMap<Store, readonly Figures[]>): string[] {
@@ -138,7 +138,7 @@ function rowsOf(count: number, found: ReadonlyMap<Store, readonly Figures[]>): s
     const [sqlite = [], postgres = []] = (['sqlite', 'postgres'] as const).map(store =>
       (found.get(store) ?? []).map(figures => figures[key])
     )
-    if (key === 'postgresMs') sqlite.fill(0) // what it does by itself meanwhile is no part of these changes
+    if (key === 'postgresMs') sqlite.fill(0) // background work of an idle PostgreSQL is not part of these changes
     const ratios = postgres.map((value, at) => value / (sqlite[at] || Number.NaN))
     const cells = [quantile(sqlite, 0.5), quantile(postgres, 0.5), quantile(ratios, 0.5)]
     return `| ${count} | ${names[key]} | ${cells.map(shown).join(' | ')} |`
@@ -148,7 +148,7 @@ function rowsOf(count: number, found: ReadonlyMap<Store, readonly Figures[]>): s
 const shown = (value: number): string =>
   value > 0 && Number.isFinite(value) ? String(Number(value.toPrecision(3))) : ''
 
-/** The durability settings of a server connection. */
+/** Returns the durability settings of a PostgreSQL connection. */
 async function durabilitySettings({ cluster }: Bench): Promise<string> {
   const client = new pg.Client(cluster.at(database).url)
   await client.connect()
@@ -174,9 +174,9 @@ async function main(): Promise<void> {
   for (const store of stores) servers.set(store, await startOn(store, cluster))
   const rows: string[] = []
   for (const count of counts) rows.push(...rowsOf(count, await measure(count, servers, bench)))
-  const text = `# Durable changes a second
+  const text = `# Durable changes per second
 
-Written by \`npm run bench:changes\`, with ${rounds} rounds of ${calls} changes on each store in turns, on ${cpus().length} cores, which callers, server and PostgreSQL share (load average ${loadBefore.toFixed(1)} before). A change renames a user over the operator API, with ${values.as === 'operator' ? 'the operator token' : 'a token of an administrator, which is looked up anew after each change of a user'}; each caller has a user of its own. It is answered when it is on disk: PostgreSQL has ${await durabilitySettings(bench)}; SQLite has synchronous = full. Values are medians of the rounds, the ratio that of the ratios of PostgreSQL to SQLite in each round.
+Written by \`npm run bench:changes\`, with ${rounds} rounds of ${calls} changes, alternating between the stores, on ${cpus().length} cores shared by callers, server and PostgreSQL (load average ${loadBefore.toFixed(1)} before). A change renames a user over the operator API, with ${values.as === 'operator' ? 'the operator token' : 'the token of an administrator, which the server looks up again after each change of a user'}. Each caller renames a different user. The response follows once the change is on disk: PostgreSQL has ${await durabilitySettings(bench)}; SQLite has synchronous = full. Values are medians over the rounds. The ratio is the median of PostgreSQL divided by SQLite in each round.
 
 | Callers | Figure | SQLite | PostgreSQL | Ratio |
 |---|---|---|---|---|

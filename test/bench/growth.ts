@@ -1,4 +1,4 @@
-// Prints the resources of an agent after each kind of heavy work. Needs 20,000 descriptors for each of two processes.
+// Prints the resource usage of an agent after each kind of heavy work. Two processes need 20,000 descriptors each.
 //   node test/bench/growth.ts [portable|native]
 import t from 'tap'
 import { jobs, type ResourceUsage, readResourceUsage } from '../matrix/resource-usage.ts'

@@ -1,4 +1,4 @@
-// CPU time of the server for committing the reports of many agents, one every five seconds each.
+// Measures the server's CPU time to commit the reports of many agents, each of which reports every five seconds.
 //   node test/bench/ingest.ts [--agents 1000] [--rules 5] [--rounds 12]
 import { parseArgs } from 'node:util'
 import type { Database } from 'better-sqlite3'
@@ -51,7 +51,7 @@ function seed(db: Database): void {
   }
 }
 
-/** Returns the rows of a report in which every rule has new bytes. */
+/** Returns the rows of a report with new bytes for every rule. */
 function rowsOf({ ruleIds }: Edge, round: number): ReportRow[] {
   const bytes = (round + 1) * 1_000_003
   const connections = round + 1

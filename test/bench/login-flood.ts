@@ -1,5 +1,5 @@
-// Latency of reads and writes with a bearer token, and memory of the server, before and during a flood of wrong logins
-// from many addresses.
+// Measures the latency of reads and writes with a bearer token, and the server's memory, before and during a flood of
+// wrong logins from many addresses.
 //   node test/bench/login-flood.ts [--per-second 500] [--seconds 20]
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -30,7 +30,7 @@ const server = start(t, ['server', '--data-dir', dir], {
   SVC_TRUSTED_PROXIES: '127.0.0.1'
 })
 
-/** Runs in its own thread, so that it does not delay the measured requests. */
+/** Runs in a separate thread, so that it does not delay the measured requests. */
 const flood = `
 import { Agent, request } from 'node:http'
 import { parentPort, workerData } from 'node:worker_threads'
@@ -78,7 +78,7 @@ function timeRequest(url: string, method: string, body?: object): Promise<number
 const memoryMib = (): number =>
   Math.round(Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))?.[1]) / 1024)
 
-/** Times three reads and a write, then pauses; repeats until `over` resolves. */
+/** Times three reads and a write, then pauses. Repeats until `over` resolves. */
 async function measure(what: string, origin: string, over: Promise<unknown>): Promise<void> {
   const [reads, writes]: [number[], number[]] = [[], []]
   let isOver = false

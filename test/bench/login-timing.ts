@@ -1,5 +1,5 @@
-// Measures whether timing reveals which users exist. Interleaves wrong logins of known and unknown users, and prints
-// their medians, which should be within 10 % of each other.
+// Measures whether timing reveals the existence of users. Alternates wrong logins of known and unknown users, and prints
+// the medians, which should differ by at most 10 %.
 //   node test/bench/login-timing.ts [--samples 1000]
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -36,7 +36,7 @@ async function main(): Promise<void> {
     })
 
   let caller = 0
-  /** Each attempt has its own address, so that no lockout is measured. */
+  /** Each attempt has a different address, so that no lockout distorts the result. */
   async function timeLogin(userId: string): Promise<number> {
     caller += 1
     const from = { 'x-forwarded-for': `10.0.${caller >> 8}.${caller & 255}` }

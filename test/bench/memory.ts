@@ -1,4 +1,4 @@
-// The resident memory of an idle server and an idle agent, as an operator has them: packed, installed, ten rules.
+// Measures the resident memory of an idle server and an idle agent as operators run them: packed, installed, ten rules.
 //   npm run bench:memory -- [--program FILE] [--rules 10] [--secs 60] [--connections 1000]
 // `--program`: measures this bin.js or bin.ts instead of the packed tarball.
 import { spawnSync } from 'node:child_process'
@@ -43,7 +43,7 @@ function install(dir: string): string {
   return join(dir, 'node_modules/sluice/dist/kernel/bin.js')
 }
 
-/** MiB: resident, of it private (anonymous), of it pages of files; and proportional: shared pages by their share. */
+/** Returns MiB: resident, its anonymous part, its file pages, and the proportional set size. */
 function memoryOf(pid: number): readonly number[] {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8')
@@ -60,7 +60,7 @@ function print(when: string, pids: Readonly<Record<string, number>>): void {
     console.log(`| ${[when, name, ...memoryOf(pid).map(mib => mib.toFixed(1))].join(' | ')} |`)
 }
 
-/** Returns how long it took to connect, and to get one message back. */
+/** Returns the time to connect and get one message back. */
 async function roundTrip(port: number): Promise<number> {
   const began = performance.now()
   const socket = connect(port, '127.0.0.1')
@@ -85,7 +85,7 @@ async function callMany(ports: readonly number[]): Promise<void> {
 
 async function bench(dir: string): Promise<void> {
   process.env['TEST_PROGRAM'] = values.program ?? install(dir)
-  const folder = { ...t, testdir: () => dir } as unknown as TestFolder // as these helpers use it
+  const folder = { ...t, testdir: () => dir } as unknown as TestFolder // the helpers use only these members
   const cluster = await testCluster(folder)
   const { agent } = await startAgent(folder, cluster, 'edge')
   const target = createServer(socket => socket.on('error', () => {}).pipe(socket))
@@ -110,7 +110,7 @@ async function bench(dir: string): Promise<void> {
   print(`idle for ${secs} s again`, pids)
 }
 
-const dir = mkdtempSync(join(root, 'dist', 'memory-')) // on the checkout's disk: the store refuses tmpfs
+const dir = mkdtempSync(join(root, 'dist', 'memory-')) // on the checkout's disk, since the store refuses tmpfs
 try {
   await bench(dir)
 } finally {

@@ -1,4 +1,4 @@
-// Measures how many bytes pass above a quota at full speed: real server, real agents, live connections.
+// Measures how many bytes pass beyond a quota at full speed, with a real server, real agents and live connections.
 //   node test/bench/quota-overshoot.ts [--connections 1,10,100] [--mib 200] [--patches 1000]
 //     [--modes 'native, splice;native, copying;portable'] [--kinds plain,SNI,UDP]
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -53,7 +53,7 @@ async function main(): Promise<void> {
         rows.push({ label: `${mode} | ${kind}`, count, over, isReliable: kind !== 'UDP' })
       }
   let maxOver = 0
-  console.log('| engine | rule | connections, flows | bytes over | of these received |')
+  console.log('| engine | rule | connections or flows | bytes over quota | of these received |')
   console.log('|---|---|---|---|---|')
   for (const { label, count, over, isReliable } of rows) {
     const committed = await over.committed()
@@ -65,7 +65,7 @@ async function main(): Promise<void> {
     const { over, lost } = await race(rule, Number(values.patches), raceConnections)
     maxOver = Math.max(maxOver, Math.round(over / raceConnections))
     console.log(
-      `${mode}: ${values.patches} changes under ${raceConnections} connections: ${over} bytes over, ${lost} lost`
+      `${mode}: ${values.patches} changes under ${raceConnections} connections: ${over} bytes over quota, ${lost} lost`
     )
     if (lost !== 0) process.exitCode = 1
   }

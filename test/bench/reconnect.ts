@@ -1,4 +1,4 @@
-// All agents reconnect at once: 100 agents with 10 rules each, against a real server process.
+// All agents reconnect at once to a real server process, by default 100 agents with 10 rules each.
 //   node test/bench/reconnect.ts [--agents 100] [--rules 10]
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -79,7 +79,7 @@ async function enroll(operator: Operator, endpoint: ControlEndpoint, at: number)
 let generation = ''
 let refused = 0 // handshakes
 
-/** Connects as an agent does: refused, it tries again after a while that grows. */
+/** Connects like an agent: retries a refused connection with backoff. */
 async function connect(endpoint: ControlEndpoint, member: FleetMember): Promise<ScriptedAgent> {
   for (let failures = 0; ; failures++)
     try {
@@ -90,7 +90,7 @@ async function connect(endpoint: ControlEndpoint, member: FleetMember): Promise<
     }
 }
 
-/** Connects an agent that keeps the rules it gets in the member's inventory. */
+/** Connects an agent that stores received rules in the member's inventory. */
 async function connectOnce(endpoint: ControlEndpoint, member: FleetMember): Promise<ScriptedAgent> {
   const { token, localAddress, inventory } = member
   const agent = await connectAgent(t, {

@@ -1,4 +1,4 @@
-// The cost of /metrics on a server with many rules, and the latency of API requests meanwhile.
+// Measures the cost of /metrics on a server with many rules, and the latency of concurrent API requests.
 //   node test/bench/scrape.ts [--rules 10000] [--scrapes 20]
 import { parseArgs } from 'node:util'
 import { newId } from '../../kernel/base/id.ts'
@@ -35,13 +35,13 @@ async function bench({ metricsPort, request }: SeededServer): Promise<void> {
   await caller
   const text = Buffer.from(page).toString()
   const lines = text.split('\n').filter(line => !line.startsWith('#')).length
-  console.log(`${rules} rules, ${lines} series, ${(text.length / 2 ** 20).toFixed(1)} MiB a scrape`)
+  console.log(`${rules} rules, ${lines} series, ${(text.length / 2 ** 20).toFixed(1)} MiB per scrape`)
   console.log(
     `scrape: p50 ${quantile(times, 0.5).toFixed(0)} ms, worst ${Math.max(...times).toFixed(0)} ms, ` +
       `${(((cpuSecs(text) - firstSecs) / scrapes) * 1000).toFixed(0)} ms of CPU each`
   )
   console.log(
-    `API meanwhile: p50 ${quantile(waits, 0.5).toFixed(1)} ms, p99 ${quantile(waits, 0.99).toFixed(1)} ms, ` +
+    `concurrent API requests: p50 ${quantile(waits, 0.5).toFixed(1)} ms, p99 ${quantile(waits, 0.99).toFixed(1)} ms, ` +
       `worst ${Math.max(...waits).toFixed(1)} ms, of ${waits.length}`
   )
 }

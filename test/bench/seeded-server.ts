@@ -1,4 +1,4 @@
-// A real server process over a seeded database.
+// A real server process on a seeded database.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import SQLite from 'better-sqlite3'
@@ -12,9 +12,9 @@ export interface SeededServer {
   readonly fingerprint: string
   readonly pid: number
   readonly token: string
-  readonly startMs: number // from the start of the process until it serves
+  readonly startMs: number // from process start until it serves
   request(path: string, init?: RequestInit): Promise<Response>
-  /** Sends SIGTERM. Resolves with the time until the process has ended, in ms. */
+  /** Sends SIGTERM. Resolves with the time until the process ends, in ms. */
   stop(): Promise<number>
 }
 
@@ -79,6 +79,6 @@ export async function withSeededServer(
   }
 }
 
-/** The value that the given share (0 to 1) of the values does not exceed. */
+/** Returns the quantile of the values at `share`, from 0 to 1. */
 export const quantile = (values: readonly number[], share: number): number =>
   values.toSorted((a, b) => a - b)[Math.ceil(values.length * share) - 1] ?? 0

@@ -1,6 +1,6 @@
-// Runs random operations against an engine, then each attack of test/hostile against a server: each for its minutes.
-// Exits with 1 when something failed. The engine's part ends with the first run that fails, and continues beyond its time
-// until there were 200,000 transfers, 500 changes and 50 kills for each 30 minutes.
+// Runs random operations against an engine, then each attack of test/hostile against a server, each for `--minutes`.
+// Exits with 1 if anything fails. The engine part stops at the first failed run. It continues beyond its time until it has
+// reached 200,000 transfers, 500 changes and 50 kills per 30 minutes.
 //   npm run soak -- [--minutes 30] [--seed N] [--only engine,agent,tenant,network]
 //     [--epoch-secs 10] [--engine native|portable] [--asan | --tsan]
 import { parseArgs } from 'node:util'

@@ -1,4 +1,4 @@
-// Traffic history at full size: query times and the size of the database.
+// Measures query times and database size of a full traffic history.
 //   node test/bench/traffic.ts [--pairs 10000] [--days 90] [--queries 50]
 import { statSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -26,7 +26,7 @@ const daySecs = 24 * hourSecs
 
 let file = ''
 
-/** Inserts hours for each pair, user and client and the total, and minutes of the last week for all but the pairs. */
+/** Inserts hours for all pairs, users, clients and the total, and minutes of the last week for all except pairs. */
 function seed(db: Database): void {
   file = db.name
   const user = db.prepare(
@@ -56,7 +56,7 @@ function seed(db: Database): void {
 }
 
 async function bench({ request, metricsPort }: SeededServer): Promise<void> {
-  await fetch(`http://127.0.0.1:${metricsPort}/metrics`) // the first fetch of this process is slower; it is not timed
+  await fetch(`http://127.0.0.1:${metricsPort}/metrics`) // warm-up: the first fetch of a process is slower
   console.log(`${pairs} pairs, ${days} days of hours: ${(statSync(file).size / 2 ** 20).toFixed(0)} MiB`)
   const hours = `from=${firstHour + hourSecs}&to=${lastHour}&bucket=1h`
   const minutes = `from=${lastHour - daySecs}&to=${lastHour}&bucket=1m`

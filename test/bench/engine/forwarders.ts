@@ -1,4 +1,4 @@
-// Starts everything that forwards to the reference server: our server with its agents, and installed other proxies.
+// Starts all forwarders to the reference server: our server with its agents, and other installed proxies.
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, writeFileSync } from 'node:fs'
@@ -10,18 +10,18 @@ import { type Forwarder, floors } from './modes.ts'
 export interface Forwarding {
   readonly name: Forwarder
   readonly port: number
-  readonly pid: number // 0: no process is measured
+  readonly pid: number // 0: measures no process
   readonly protocols: readonly ('tcp' | 'udp')[]
-  readonly isFloor?: true // carries the modes that say so
+  readonly isFloor?: true // carries only modes with `hasFloor`
 }
 
 export const serverPort = 19_000
-/** Each forwarder has a second TCP rule or server, so much above its first, to the server's next port. */
+/** Each forwarder has a second TCP rule or server at this offset from its first, to the server's next port. */
 export const busyOffset = 50
 
 const nginxModule = '/usr/lib/nginx/modules/ngx_stream_module.so'
 
-/** One thread: ours have one, too, unless `--threads` says otherwise. */
+/** One thread, like our agents without `--threads`. */
 export const haproxyConfig = (port: number, pipeBytes: number | null): string => `
 global
     nbthread 1
@@ -79,7 +79,7 @@ export function versionOf(program: 'haproxy' | 'nginx'): string | null {
   return error ? null : ((stdout || stderr).split('\n')[0] ?? null)
 }
 
-/** Starts a program; resolves with its pid once it listens on `port`. */
+/** Starts a program. Resolves with its pid once it listens on `port`. */
 export async function run(
   t: TestFolder,
   program: string,
@@ -135,7 +135,7 @@ export async function startOtherProxies(t: TestFolder): Promise<Forwarding[]> {
   return found
 }
 
-/** Starts the relays of the floor that this kernel allows. */
+/** Starts the bare relays that this kernel supports. */
 export async function startFloors(t: TestFolder, program: string): Promise<Forwarding[]> {
   const found: Forwarding[] = []
   for (const [at, name] of floors.entries()) {
@@ -145,7 +145,7 @@ export async function startFloors(t: TestFolder, program: string): Promise<Forwa
       const pid = await run(t, program, [kind, String(port), String(serverPort)], port)
       found.push({ name, port, pid, protocols: ['tcp'], isFloor: true })
     } catch (error) {
-      console.error(`${name} is left out: ${error}`)
+      console.error(`${name} is skipped: ${error}`)
     }
   }
   return found
@@ -157,7 +157,7 @@ const engines = {
   portable: { SVC_ENGINE: 'portable' }
 } as const
 
-/** Starts one server, and for each engine an agent with a TCP rule and a UDP rule, made with the CLI. */
+/** Starts one server, and for each engine an agent with a TCP rule and a UDP rule, created by the CLI. */
 export async function startOurs(t: TestFolder, threads: number): Promise<Forwarding[]> {
   const cluster = await testCluster(t)
   const found: Forwarding[] = []

@@ -1,5 +1,5 @@
-// Counts the user instructions of an exchange in each forwarder, under callgrind (valgrind's), and writes a table.
-// A counter of instructions is not on every machine; this one is, and what else runs does not change it.
+// Counts the user instructions per exchange of each forwarder with callgrind (valgrind), and writes a table. Callgrind
+// works on machines without a hardware instruction counter, and other load does not change its results.
 //   node test/bench/engine/instructions.ts [--secs 10] [--out test/bench/INSTRUCTIONS.md]
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -56,11 +56,11 @@ function forwarders(dir: string): Counting[] {
   ]
 }
 
-/** The instructions of an exchange of each mode. The first load warms up; each dump sets the counters back. */
+/** Returns the instructions per exchange of each mode. The first load warms up; each dump resets the counters. */
 async function count({ name, port, command }: Counting, dir: string): Promise<(number | undefined)[]> {
   const out = join(dir, name)
   const valgrind = ['--tool=callgrind', '--smc-check=all-non-file', `--callgrind-out-file=${out}.out`]
-  const env = { ...process.env, UV_USE_IO_URING: '0' } // valgrind does not know its calls
+  const env = { ...process.env, UV_USE_IO_URING: '0' } // valgrind does not support io_uring
   const child = spawn('valgrind', [...valgrind, ...command], { env, stdio: ['ignore', 'ignore', 'ignore'] })
   try {
     while (!(await isListening(port)))
@@ -79,7 +79,7 @@ async function count({ name, port, command }: Counting, dir: string): Promise<(n
   }
 }
 
-/** The exchanges that the load made in `secs`, and in the 0.2 s before that it does not measure. */
+/** Returns the number of exchanges in `secs` and in the unmeasured 0.2 s before. */
 function load(mode: string, port: number, secs: number): number {
   const args = [...mode.split(' '), '--to', `127.0.0.1:${port}`, '--server', `127.0.0.1:${serverPort}`]
   const text = execFileSync(programOf('load'), [...args, '--secs', String(secs)], { encoding: 'utf8' })
@@ -105,11 +105,11 @@ try {
     rows.push([forwarder.name, ...counts.map(value => (value === undefined ? '-' : formatNumber(value)))])
     console.error(rows.at(-1)?.join(' '))
   }
-  const text = `# User instructions of an exchange
+  const text = `# User instructions per exchange
 
-Written by \`node test/bench/engine/instructions.ts\` on ${new Date().toISOString().slice(0, 10)}: what callgrind counts
-over ${values.secs} s in the whole process, without the kernel's. floor-epoll is a bare relay without rules, meters, limits,
-timers and counters; \`RESULTS.md\` has the system calls of each.
+Written by \`node test/bench/engine/instructions.ts\` on ${new Date().toISOString().slice(0, 10)}, as
+callgrind counts them over ${values.secs} s in the whole process, without the kernel. floor-epoll is a bare relay without rules,
+meters, limits, timers or counters. \`RESULTS.md\` has the system calls per exchange.
 
 ${table(['forwarder', ...Object.keys(modes)], rows)}
 `

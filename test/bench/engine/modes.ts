@@ -1,4 +1,4 @@
-// The modes of the bench and its gates, as data.
+// The modes and gates of the bench.
 
 import type { Variant } from './rule-variants.ts'
 
@@ -15,23 +15,23 @@ export type Forwarder =
 export const floors = ['floor-epoll', 'floor-io_uring'] as const
 export const ours = ['native', 'native-copy', 'portable'] as const satisfies readonly Forwarder[]
 
-/** True for modes of which system calls and instructions are counted, too. */
+/** Returns whether to count system calls and instructions of the mode, too. */
 export const isCounted = ({ load, connections }: Mode): boolean =>
   /^(connect|exchange)/.test(load) && connections === undefined
 
 export interface Mode {
-  /** The rule of the native engine to which the load goes; no other forwarder carries it. */
+  /** The rule of the native engine that carries the load. No other forwarder carries it. */
   readonly variant?: Variant
   readonly protocol: 'tcp' | 'udp'
   readonly load: string // arguments of the load tool
   readonly metrics: readonly string[]
-  /** Connections that the mode keeps open. Such a mode takes long and no gate tests its rates, so a few rounds are enough. */
+  /** Number of connections that the mode keeps open. Such a mode is slow and no gate tests its rates, so few rounds suffice. */
   readonly connections?: number
-  /** The relays of the floor carry it, too. */
+  /** The bare relays carry the mode, too. */
   readonly hasFloor?: true
-  /** The mode takes a minute, so it runs for one round. */
+  /** The mode takes a minute, so it has one round. */
   readonly isLong?: true
-  /** The mode takes seconds, so it runs for a few rounds. */
+  /** The mode takes seconds, so it has few rounds. */
   readonly isRare?: true
 }
 
@@ -42,9 +42,9 @@ const datagrams = ['per_s', 'loss_pct', cpuEach]
 const bulk = ['gib_per_s', 'cpu_s_per_gib']
 
 export const modes: Readonly<Record<string, Mode>> = {
-  'bulk-up-8': { protocol: 'tcp', load: 'bulk --dir up --streams 8', metrics: bulk },
-  'bulk-down-8': { protocol: 'tcp', load: 'bulk --dir down --streams 8', metrics: bulk },
-  'bulk-beside-trickle': { protocol: 'tcp', load: 'bulk --dir up --streams 8 --beside 1', metrics: bulk },
+  'bulk-in-8': { protocol: 'tcp', load: 'bulk --dir in --streams 8', metrics: bulk },
+  'bulk-out-8': { protocol: 'tcp', load: 'bulk --dir out --streams 8', metrics: bulk },
+  'bulk-beside-trickle': { protocol: 'tcp', load: 'bulk --dir in --streams 8 --beside 1', metrics: bulk },
   'exchange-200k-8': { protocol: 'tcp', load: 'exchange --conc 8 --size 200000', metrics: exchange },
   'connect-64': { protocol: 'tcp', load: 'connect --conc 64', metrics: exchange, hasFloor: true },
   'exchange-64b-64': { protocol: 'tcp', load: 'exchange --conc 64', metrics: exchange, hasFloor: true },
@@ -91,7 +91,7 @@ export const modes: Readonly<Record<string, Mode>> = {
   },
   'target-never-reads': {
     protocol: 'tcp',
-    load: 'stall --dir up --conc 16',
+    load: 'stall --dir in --conc 16',
     metrics: [
       'connections',
       'accepted_bytes_each',
@@ -101,13 +101,13 @@ export const modes: Readonly<Record<string, Mode>> = {
       'p99_us',
       'failed'
     ],
-    connections: 25 // with up to 15 MB in the system each
+    connections: 25 // each with up to 15 MB in system buffers
   },
   'caller-never-reads': {
     protocol: 'tcp',
-    load: 'stall --dir down --conc 16',
+    load: 'stall --dir out --conc 16',
     metrics: ['connections', 'bytes_each', 'growth_bytes', 'quiet_p99_us', 'p99_us', 'failed'],
-    connections: 25 // with up to 15 MB in the system each
+    connections: 25 // each with up to 15 MB in system buffers
   },
   'sender-stopped': {
     protocol: 'tcp',
@@ -137,11 +137,11 @@ export interface Gate {
 
 const [haproxy, haproxyLarge, nginx] = (['haproxy', 'haproxy-1m', 'nginx'] as const).map(forwarder => ({
   forwarder
-})) as [{ forwarder: Forwarder }, { forwarder: Forwarder }, { forwarder: Forwarder }] // three names, three objects
+})) as [{ forwarder: Forwarder }, { forwarder: Forwarder }, { forwarder: Forwarder }] // one object per name
 
 export const gates: readonly Gate[] = [
-  ...['bulk-up-8', 'bulk-down-8'].flatMap((mode): Gate[] => {
-    const title = `8 streams ${mode === 'bulk-up-8' ? 'up' : 'down'}`
+  ...['bulk-in-8', 'bulk-out-8'].flatMap((mode): Gate[] => {
+    const title = `8 streams ${mode === 'bulk-in-8' ? 'in' : 'out'}`
     return [
       { title: `${title}, CPU per GiB`, mode, metric: 'cpu_s_per_gib', baseline: haproxyLarge, atMost: 1 },
       { title: `${title}, CPU per GiB`, mode, metric: 'cpu_s_per_gib', baseline: haproxy, atMost: 0.7 },
@@ -169,21 +169,21 @@ export const gates: readonly Gate[] = [
     atMost: 1.02
   },
   {
-    title: 'a target with a name, CPU',
+    title: 'target with a host name, CPU',
     mode: 'connect-64-name',
     metric: cpuEach,
     baseline: { mode: 'connect-64-literal' },
     atMost: 1.05
   },
   {
-    title: 'p50 beside a target without local ports',
+    title: 'p50 beside a rule without free local ports',
     mode: 'exhausted',
     metric: 'p50_us',
     baseline: { metric: 'quiet_p50_us' },
     atMost: 2
   },
   {
-    title: 'bytes that arrive of a target that leaves input unread',
+    title: 'bytes delivered from a target that closes with unread input',
     mode: 'unread',
     metric: 'arrived_bytes',
     baseline: null,
@@ -233,7 +233,7 @@ export const gates: readonly Gate[] = [
     title: 'bulk beside a message every 20 ms, CPU per GiB',
     mode: 'bulk-beside-trickle',
     metric: 'cpu_s_per_gib',
-    baseline: { mode: 'bulk-up-8' },
+    baseline: { mode: 'bulk-in-8' },
     atMost: 1.2
   },
   ...(
@@ -266,6 +266,6 @@ export const gates: readonly Gate[] = [
     baseline: null,
     atLeast: 1
   },
-  { title: 'failed in a storm of 1,000', mode: 'storm', metric: 'failed', baseline: null, atMost: 0 },
-  { title: 'failed beside open connections', mode: 'idle', metric: 'failed', baseline: null, atMost: 0 }
+  { title: 'failures in a storm of 1,000', mode: 'storm', metric: 'failed', baseline: null, atMost: 0 },
+  { title: 'failures beside open connections', mode: 'idle', metric: 'failed', baseline: null, atMost: 0 }
 ]

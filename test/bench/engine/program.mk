@@ -1,4 +1,4 @@
-# A program of the bench, named as its folder; nothing but a C++20 compiler and the kernel's headers is needed.
+# Builds a program of the bench, named after its folder. Needs only a C++20 compiler and the kernel headers.
 CXX ?= g++
 OUT ?= build
 PROGRAM := $(OUT)/$(notdir $(CURDIR))

@@ -1,8 +1,8 @@
-// The cost of `proxy_out`: two rules of one agent, with and without it, measured in turn: the median of the ratios, and an
-// interval that has the true one with at least 95 %, whatever else the machine does.
+// Measures the cost of `proxy_out` by alternating between two rules of one agent, with and without it. Prints the median
+// of the ratios and its 95 % confidence interval.
 //   node test/bench/engine/proxy-protocol.ts [--rounds 9] [--secs 1] [--connections 0]
-// `--connections` also opens so many through the rule with `proxy_out`, and as many through one whose target is a rule with
-// `proxy_in` of a second agent, and counts those that fail.
+// `--connections` also opens this number of connections through the rule with `proxy_out`, and through a rule to a second
+// agent's rule with `proxy_in`, and counts failures.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -39,8 +39,8 @@ function measure(load: string, port: number, pid: number, secs = values.secs): M
 
 const metrics = [
   { load: 'connect --conc 64', metric: 'cpu_us_each', title: 'CPU of a connection' },
-  { load: 'bulk --dir up --streams 8', metric: 'gib_per_s', title: 'bulk up, GiB/s' },
-  { load: 'bulk --dir up --streams 8', metric: 'cpu_s_per_gib', title: 'bulk up, CPU per GiB' }
+  { load: 'bulk --dir in --streams 8', metric: 'gib_per_s', title: 'bulk in, GiB/s' },
+  { load: 'bulk --dir in --streams 8', metric: 'cpu_s_per_gib', title: 'bulk in, CPU per GiB' }
 ]
 
 function compare(pid: number): void {
@@ -52,7 +52,9 @@ function compare(pid: number): void {
       ratios.push((found['with']?.[metric] ?? Number.NaN) / (found['without']?.[metric] ?? Number.NaN))
     }
     const [low, high] = intervalOfMedian(ratios, 0.05).map(ratio => ratio?.toFixed(3))
-    console.log(`${title}: ${summary(ratios)?.median.toFixed(3)} of that without (${low} to ${high})`)
+    console.log(
+      `${title}: ${summary(ratios)?.median.toFixed(3)} times the value without proxy_out (${low} to ${high})`
+    )
   }
 }
 

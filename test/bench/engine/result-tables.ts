@@ -1,8 +1,8 @@
-// Formats the rounds' results as tables: medians with intervals, and ratios against the gates.
+// Formats the results of all rounds as tables: medians with intervals, and ratios compared with the gates.
 import { type Forwarder, floors, type Gate, gates, modes, ours } from './modes.ts'
 
 export type Metrics = Readonly<Record<string, number>>
-/** Results by mode, forwarder and round; undefined where the forwarder failed. */
+/** Results by mode, forwarder and round. Undefined: the forwarder failed. */
 export type Runs = Readonly<Record<string, Partial<Record<Forwarder, readonly (Metrics | undefined)[]>>>>
 
 /** Counts of one round, by mode and forwarder. */
@@ -14,7 +14,7 @@ interface Summary {
   readonly high: number
 }
 
-/** The median, and an interval that has the true one with at least 90 %; of few values it is their range. */
+/** Returns the median and its 90 % confidence interval, or the range of few values. */
 export function summary(values: readonly number[]): Summary | undefined {
   const sorted = values.toSorted((a, b) => a - b)
   const [low, high] = intervalOfMedian(sorted, 0.1)
@@ -24,7 +24,7 @@ export function summary(values: readonly number[]): Summary | undefined {
   return { median: (below + above) / 2, low, high }
 }
 
-/** By the binomial distribution: as many values are cut off at each end as together have less than `error`. */
+/** Cuts off the values at both ends that together have a probability below `error` (binomial distribution). */
 export function intervalOfMedian(values: readonly number[], error: number): (number | undefined)[] {
   const sorted = values.toSorted((a, b) => a - b)
   const count = sorted.length
@@ -53,7 +53,7 @@ export function ratios(runs: Runs, { mode, metric, baseline }: Gate, forwarder: 
   })
 }
 
-/** A gate is missed when the whole interval is. */
+/** A gate is missed if the whole interval misses it. */
 function verdict(gate: Gate, { median, low, high }: Summary): string {
   if (meetsLimit(gate, median)) return 'holds'
   return meetsLimit(gate, low) || meetsLimit(gate, high) ? 'open' : '**missed**'
@@ -98,7 +98,7 @@ export function gateTable(runs: Runs): string {
 const limitOf = ({ atMost, atLeast }: Gate): string =>
   atMost === undefined ? `>= ${atLeast}` : `<= ${atMost}`
 
-/** Figures of the bare relays for each gate: no engine with the same system calls can be below them. */
+/** Results of the bare relays for each gate. No engine with the same system calls can be faster. */
 export function floorTable(runs: Runs): string {
   const rows = gates.flatMap(gate => {
     const cells = ['native' as const, ...floors].map(forwarder => {

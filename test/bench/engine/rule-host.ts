@@ -1,23 +1,23 @@
-// node rule-host.ts '{"bind": ["0.0.0.0"], "rules": [...]}': a native engine of one thread with these rules and three
-// unlimited meters; it prints `ready`. Without an agent around it, rules on it differ in nothing but what they are.
+// node rule-host.ts '{"bind": ["0.0.0.0"], "rules": [...]}': runs a native engine of one thread with these rules and three
+// unlimited meters, and prints `ready`. Without an agent, only the rules themselves make a difference.
 import type { EngineRule } from '../../../agent/engine/engine.ts'
 import { loadNative } from '../../../native/index.ts'
 
 export interface HostedRule {
   readonly port: number
-  readonly count?: number // of rules, on as many ports
+  readonly count?: number // number of rules, on consecutive ports
   readonly target: string
   readonly targetPort: number
 }
 
-const { bind, rules } = JSON.parse(process.argv[2] ?? '') as { bind: string[]; rules: HostedRule[] } // of places.ts
+const { bind, rules } = JSON.parse(process.argv[2] ?? '') as { bind: string[]; rules: HostedRule[] } // see rule-variants.ts
 const native = loadNative()
 if (!native.ok) throw new Error(native.reason)
 const engine = native.openEngine({
   bind,
   threads: 1,
   onEvents(events) {
-    for (const event of events) // as the agent's resolver answers of a name in the hosts file
+    for (const event of events) // answers like the agent's resolver for a name in the hosts file
       if (event.kind === 'resolve')
         engine.resolved(event.token, { ok: true, addresses: ['127.0.0.1'], freshMs: 2_000, usableMs: 60_000 })
   }

@@ -1,4 +1,4 @@
-// Rules of the native engine that are compared with each other: ports, names, and how many there are.
+// Rule variants of the native engine for comparison: equal or different ports, host name or address, number of rules.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import type { HostedRule } from './rule-host.ts'
 
 const loadTool = join(import.meta.dirname, 'load', 'build', 'load')
 
-/** A host of its own: on this one a listener on all addresses would take the target's port. */
+/** A separate host, since a listener on all addresses of this one would occupy the target's port. */
 const peer = { address: '10.213.77.2', own: '10.213.77.1', port: 19_310 }
 const local = (port: number): HostedRule => ({ port, target: '127.0.0.1', targetPort: serverPort })
 
@@ -29,7 +29,7 @@ const hosts = {
   'ten thousand': { bind: ['127.0.0.1'], rules: [{ ...local(20_000), count: 10_000 }] }
 } as const
 
-/** Where the load of a mode with a place goes. */
+/** The destinations of load for modes with a variant. */
 export const variants = {
   'equal ports': { host: 'ports', port: peer.port },
   'other ports': { host: 'ports', port: peer.port + 10 },
@@ -41,19 +41,19 @@ export const variants = {
 } as const satisfies Record<string, { host: keyof typeof hosts; port: number }>
 export type Variant = keyof typeof variants
 
-/** Starts what the places need. Those of the peer are missing where this user may not make a network. */
+/** Starts the wanted variants. Skips those on the peer if this user cannot create a network. */
 export async function startVariants(
   t: TestFolder,
   wanted: ReadonlySet<Variant>
 ): Promise<Partial<Record<Variant, Forwarding>>> {
   const found: Partial<Record<Variant, Forwarding>> = {}
   const pids = new Map<string, number>()
-  for (const place of wanted) {
-    const { host, port } = variants[place]
+  for (const variant of wanted) {
+    const { host, port } = variants[variant]
     if (host === 'ports' && !pids.has(host) && !(await startPeer(t))) continue
     const pid = pids.get(host) ?? (await startHost(t, host))
     pids.set(host, pid)
-    found[place] = { name: 'native', port, pid, protocols: ['tcp'] }
+    found[variant] = { name: 'native', port, pid, protocols: ['tcp'] }
   }
   return found
 }
@@ -82,12 +82,14 @@ async function startPeer(t: TestFolder): Promise<boolean> {
     await once(child.stdout, 'data') // the server listens
     return true
   } catch (error) {
-    console.error(`there is no second network, and no row of equal ports: ${(error as Error).message}`)
+    console.error(
+      `equal ports are skipped, since a second network cannot be created: ${(error as Error).message}`
+    )
     return false
   }
 }
 
-/** Resolves with the pid of a child that has written its first line. */
+/** Resolves with the child's pid once it has written its first line. */
 async function started(t: TestFolder, child: ChildProcess): Promise<number> {
   t.teardown(() => stop(child))
   if (child.stdout === null || child.pid === undefined) throw new Error('a process was not started')

@@ -1,5 +1,5 @@
 // Compares the engines with other proxies: builds the load tool, starts all forwarders, measures in rotation, writes tables.
-// Many short rounds: what else the machine does changes from one second to the next, and hits both sides of a ratio.
+// Uses many short rounds, so that other load of the machine affects both sides of a ratio.
 //   node test/bench/engine/run.ts [--rounds 100] [--hold-rounds 1] [--secs 0.3] [--threads 1] [--only mode,...] [--forwarders name,...]
 //     [--out test/bench/RESULTS.md] [--network own|shared]
 import { execFileSync, spawnSync } from 'node:child_process'
@@ -25,7 +25,7 @@ import { startVariants, type Variant } from './rule-variants.ts'
 const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '100' },
-    'hold-rounds': { type: 'string', default: '1' }, // a second one finds the memory of the first
+    'hold-rounds': { type: 'string', default: '1' }, // a second round would reuse the memory of the first
     secs: { type: 'string', default: '0.3' },
     threads: { type: 'string', default: '1' },
     only: { type: 'string', default: Object.keys(modes).join() },
@@ -37,19 +37,19 @@ const { values } = parseArgs({
     network: { type: 'string', default: 'own' }
   }
 })
-const tools = ['load', 'floor'] as const // each builds a program of its name
+const tools = ['load', 'floor'] as const // each builds a program with its name
 const programOf = (tool: (typeof tools)[number]) => join(import.meta.dirname, tool, 'build', tool)
 const loadTool = programOf('load')
 
-/** Runs this script again in its own network namespace, without other traffic; false when `--network` is not `own`, or when this user may not. */
-function reranInOwnNetwork(): boolean {
+/** Reruns this script in a network namespace without other traffic. Returns false unless `--network own` is set and permitted. */
+function rerunInOwnNetwork(): boolean {
   if (values.network !== 'own') return false
-  const ofCallers = 'echo 10000 65000 > /proc/sys/net/ipv4/ip_local_port_range'
-  const ofRules = 'echo 19000-29999 > /proc/sys/net/ipv4/ip_local_reserved_ports'
-  // Linux's defaults: with much larger ones, callers and targets that do not read use up the memory of all TCP.
-  const ofReceiving = 'echo 4096 131072 6291456 > /proc/sys/net/ipv4/tcp_rmem'
-  const ofSending = 'echo 4096 16384 4194304 > /proc/sys/net/ipv4/tcp_wmem'
-  const setUp = ['ip link set lo up', ofCallers, ofRules, ofReceiving, ofSending].join(' && ')
+  const callerPorts = 'echo 10000 65000 > /proc/sys/net/ipv4/ip_local_port_range'
+  const rulePorts = 'echo 19000-29999 > /proc/sys/net/ipv4/ip_local_reserved_ports'
+  // Linux's defaults. With much larger ones, callers and targets that do not read exhaust the TCP memory of the system.
+  const receiveBuffers = 'echo 4096 131072 6291456 > /proc/sys/net/ipv4/tcp_rmem'
+  const sendBuffers = 'echo 4096 16384 4194304 > /proc/sys/net/ipv4/tcp_wmem'
+  const setUp = ['ip link set lo up', callerPorts, rulePorts, receiveBuffers, sendBuffers].join(' && ')
   const allowBacklog = 'echo 8192 > /proc/sys/net/core/somaxconn'
   if (spawnSync('unshare', ['--net', 'sh', '-c', setUp]).status !== 0) return false
   const command = ['--net', 'sh', '-c', `${setUp} && ${allowBacklog} && exec "$@"`, 'sh', process.execPath]
@@ -62,8 +62,8 @@ function reranInOwnNetwork(): boolean {
 }
 
 /**
- * Makes CUBIC, Linux's default, the congestion control of new networks, where this user may. BBR takes who does not read for a
- * slow path, and keeps to that rate for seconds (tcp_bbr.c). Returns the function that restores what was.
+ * Makes CUBIC, Linux's default, the congestion control of new networks, if permitted. BBR mistakes a peer that does not read
+ * for a slow path, and stays at that rate for seconds (tcp_bbr.c). Returns a function that restores the setting.
  */
 function useCubic(): () => void {
   const file = '/proc/sys/net/ipv4/tcp_congestion_control'
@@ -72,17 +72,17 @@ function useCubic(): () => void {
     writeFileSync(file, 'cubic')
     return () => writeFileSync(file, before)
   } catch {
-    return () => {} // the page names the one in use
+    return () => {} // the page shows the one in use
   }
 }
 
 const autogroups = '/proc/sys/kernel/sched_autogroup_enabled'
 
 /**
- * Turns autogroups off (sched(7)). With them the scheduler shares CPU between sessions. Which processes share a session
- * then changes results more than the forwarder does: UDP costs a third less, small exchanges beside bulk wait ten times longer.
+ * Turns autogroups off (sched(7)), with which the scheduler shares CPU between sessions. Otherwise the grouping of processes
+ * changes results more than the forwarder: UDP costs a third less, small exchanges beside bulk wait ten times longer.
  */
-function withoutAutogroups(t: TestFolder): boolean {
+function disableAutogroups(t: TestFolder): boolean {
   try {
     const before = readFileSync(autogroups, 'utf8')
     writeFileSync(autogroups, '0')
@@ -109,17 +109,18 @@ function measure(mode: Mode, { port, pid }: Forwarding, more: readonly string[] 
   return undefined
 }
 
-/** Measures all modes, those with many open connections first: UDP flows, which stay open, would take their descriptors. */
+/** Measures all modes. Modes with many connections come first, since UDP flows stay open and use descriptors. */
 function measureAll(forwardersOf: (mode: Mode) => readonly Forwarding[]): Runs {
   const runs: Record<string, Partial<Record<Forwarder, (Metrics | undefined)[]>>> = {}
   const wanted = wantedModes()
   for (const { name, mode } of wanted)
     runs[name] = Object.fromEntries(forwardersOf(mode).map(({ name }) => [name, []]))
   const rounds = Number(values.rounds)
-  const isHeld = ({ mode }: { mode: Mode }) => mode.connections !== undefined || mode.isRare === true
+  const holdsConnections = ({ mode }: { mode: Mode }) =>
+    mode.connections !== undefined || mode.isRare === true
   const phases = [
-    { count: Math.min(rounds, Number(values['hold-rounds'])), selected: wanted.filter(isHeld) },
-    { count: rounds, selected: wanted.filter(mode => !isHeld(mode)) }
+    { count: Math.min(rounds, Number(values['hold-rounds'])), selected: wanted.filter(holdsConnections) },
+    { count: rounds, selected: wanted.filter(mode => !holdsConnections(mode)) }
   ]
   for (const { count, selected } of phases)
     for (let round = 0; round < count && selected.length > 0; round++) {
@@ -132,7 +133,7 @@ function measureAll(forwardersOf: (mode: Mode) => readonly Forwarding[]): Runs {
   return runs
 }
 
-/** Counts in a round of its own: counting slows what is counted. */
+/** Counts in a separate round, since counting slows the forwarder. */
 function countAll(forwardersOf: (mode: Mode) => readonly Forwarding[]): Counted {
   const counted: Record<string, Partial<Record<Forwarder, Metrics>>> = {}
   for (const { name, mode } of wantedModes().filter(({ mode }) => isCounted(mode)))
@@ -147,7 +148,7 @@ function countAll(forwardersOf: (mode: Mode) => readonly Forwarding[]): Counted 
 const wantedModes = () =>
   values.only.split(',').map(name => {
     const mode = modes[name]
-    if (!mode) throw new Error(`there is no mode ${name}: ${Object.keys(modes).join()}`)
+    if (!mode) throw new Error(`unknown mode ${name}; choose from ${Object.keys(modes).join()}`)
     return { name, mode }
   })
 
@@ -160,7 +161,9 @@ const mebibytes = (limits: string): number => Number(limits.trim().split(/\s+/).
 function results(runs: Runs, counted: Counted, loadBefore: number, hasNoAutogroups: boolean): string {
   const now = new Date().toISOString().replace('T', ' ').slice(0, 16)
   const network =
-    values.network === 'entered' ? 'a network namespace of its own' : 'the loopback of the machine'
+    values.network === 'entered'
+      ? 'in a separate network namespace'
+      : 'over the loopback interface of the machine'
   return `# The engines compared with other proxies
 
 Written by \`npm run bench\` on ${now} UTC.
@@ -168,25 +171,24 @@ Written by \`npm run bench\` on ${now} UTC.
 - Machine: ${machine()}. Load average ${loadBefore.toFixed(1)} before, ${loadavg()[0]?.toFixed(1)} after.
 - Other proxies: ${[versionOf('haproxy'), versionOf('nginx')].filter(Boolean).join('; ') || 'none installed'}.
 - Command: \`node test/bench/engine/run.ts ${process.argv.slice(2).join(' ').replace(' --network entered', '')}\`;
-  ${values.rounds} rounds of ${values.secs} s (modes with many connections: at most ${values['hold-rounds']}), order alternating,
-  over ${network}; ours on ${values.threads} thread(s) with all meters and counters on, the others on one.
+  ${values.rounds} rounds of ${values.secs} s (modes with many connections: at most ${values['hold-rounds']}), in alternating order,
+  ${network}; ours on ${values.threads} thread(s) with all meters and counters on, the others on one thread.
 - TCP: congestion control ${readFileSync('/proc/sys/net/ipv4/tcp_congestion_control', 'utf8').trim()}, buffers of at most
   ${['r', 'w'].map(way => mebibytes(readFileSync(`/proc/sys/net/ipv4/tcp_${way}mem`, 'utf8'))).join(' (receive) and ')} MiB (send).
 - ${hasNoAutogroups ? 'Scheduler autogroups are off.' : 'Scheduler autogroups are unchanged.'}
-- CPU is the whole process tree of the forwarder from /proc, including our agent's Node.
-- native: the C++ engine; native-copy: the same with splice off; portable: the engine in Node.
+- CPU time covers the whole process tree of the forwarder, including our agent's Node.
+- native: the C++ engine; native-copy: the same without splice; portable: the engine in Node.
 - \`haproxy\` splices with default pipes, \`haproxy-1m\` with pipes of 1 MiB.
-- floor-epoll, floor-io_uring: a bare relay without rules, meters, limits, timers and counters: \`test/bench/engine/floor\`.
-- A value is the median of the rounds, with an interval that has the true median with at least 90 % (of less than
-  8 rounds their range); a ratio is taken within each round. A gate is missed when its whole interval is, and open when
-  only its median is.
-- calls_each, instructions_each: system calls and user instructions of an exchange, counted in a further round.${whyNoCounts(counted)}
+- floor-epoll, floor-io_uring: bare relays without rules, meters, limits, timers or counters (\`test/bench/engine/floor\`).
+- A value is the median of the rounds with a 90 % confidence interval, or with the range for fewer than 8 rounds. Ratios
+  are computed within each round. A gate is missed if its whole interval misses it, and open if only its median does.
+- calls_each, instructions_each: system calls and user instructions of an exchange, counted in a separate round.${whyNoCounts(counted)}
 
 ## Gates
 ${gateTable(runs)}
 
 ## The floor
-What a bare relay reaches of the gates that it is measured by.
+Results of the bare relays, for the gates that they are measured against.
 
 ${floorTable(runs)}
 
@@ -199,10 +201,8 @@ function whyNoCounts(counted: Counted): string {
   const all = Object.values(counted).flatMap(of => Object.values(of))
   const lacks = (metric: string) => all.length > 0 && !all.some(metrics => metrics?.[metric] !== undefined)
   return [
-    lacks('calls_each')
-      ? ' This user may not count system calls here (perf_event_open of a tracepoint).'
-      : '',
-    lacks('instructions_each') ? ' This machine has no counter of instructions (perf_event_open).' : ''
+    lacks('calls_each') ? ' This user cannot count system calls here (perf_event_open of a tracepoint).' : '',
+    lacks('instructions_each') ? ' This machine has no instruction counter (perf_event_open).' : ''
   ].join('')
 }
 
@@ -221,7 +221,7 @@ async function main(): Promise<void> {
     }
   }
   try {
-    const hasNoAutogroups = withoutAutogroups(context)
+    const hasNoAutogroups = disableAutogroups(context)
     await run(context, loadTool, ['server', '--port', String(serverPort)], serverPort)
     const direct: Forwarding = { name: 'direct', port: serverPort, pid: 0, protocols: ['tcp', 'udp'] }
     const all = [
@@ -239,7 +239,7 @@ async function main(): Promise<void> {
             ({ name, protocols, isFloor }) =>
               protocols.includes(mode.protocol) &&
               (mode.hasFloor || !isFloor) &&
-              !(mode.isLong && name === 'direct') // nothing lies between that could wait
+              !(mode.isLong && name === 'direct') // without a forwarder nothing can wait
           )
         : [variants[mode.variant]].filter(variant => variant !== undefined)
     const before = loadavg()[0] ?? 0
@@ -251,4 +251,4 @@ async function main(): Promise<void> {
   }
 }
 
-if (!reranInOwnNetwork()) await main()
+if (!rerunInOwnNetwork()) await main()

@@ -4,15 +4,15 @@ import type { QuotaRule } from './overshoot-fixture.ts'
 
 const quietMs = 300
 const MiB = 1024 * 1024
-export const allowedBytes = 64 * 1024 // bytes over the quota, per live connection
+export const allowedBytes = 64 * 1024 // per live connection
 
-/** Bytes above the quota: at the receivers, and committed by the server. */
+/** Bytes over the quota, as received and as committed by the server. */
 export interface Overshoot {
   readonly received: number
   committed(): Promise<number>
 }
 
-/** Uses up the quota at full speed, until no bytes arrive any more. */
+/** Uses up the quota at full speed, until no more bytes arrive. */
 export async function exhaust(rule: QuotaRule, count: number, size: number): Promise<Overshoot> {
   await rule.quota('PUT', { monthly_bytes: size })
   const isOfUser = (event: Event): boolean => event['user'] === rule.user
@@ -34,9 +34,9 @@ export async function exhaust(rule: QuotaRule, count: number, size: number): Pro
 }
 
 /**
- * Raises the quota and clears its usage while bytes flow at full speed. Throws when usage is above the quota by more
- * than `allowedBytes` for each connection, or when a clear leaves usage.
- * Returns the bytes over the quota at the end, and those that were committed and not received.
+ * Raises the quota and clears its usage while bytes flow at full speed. Throws if usage exceeds the quota by more than
+ * `allowedBytes` per connection, or if a clear leaves usage. Returns the bytes over the quota at the end, and the bytes
+ * that were committed but not received.
  */
 export async function race(rule: QuotaRule, changes: number, connections: number) {
   let size = MiB
@@ -49,7 +49,7 @@ export async function race(rule: QuotaRule, changes: number, connections: number
     row = await rule.quota(i % 2 === 0 || isClear ? 'PATCH' : 'PUT', body)
     const over = row.bytes_used - size
     if (over > connections * allowedBytes)
-      throw new Error(`after ${i} changes ${over} bytes too many were granted`)
+      throw new Error(`after ${i} changes the quota was exceeded by ${over} bytes`)
     if (isClear && row.bytes_used !== 0) throw new Error(`${row.bytes_used} bytes were not cleared`)
   }
   for (let before = -1; before !== load.received() || !row.exhausted; row = await rule.status()) {

@@ -1,4 +1,4 @@
-// A server, one agent for each engine mode, and targets that send and receive without end.
+// A server, one agent for each engine mode, and targets that send and receive endlessly.
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
@@ -22,7 +22,7 @@ const name = 'shop.example.org'
 export const datagramBytes = 1400
 const block = Buffer.alloc(64 * 1024)
 
-/** A rule with a quota; its user has no other rule. */
+/** A rule with a quota. Its user has no other rule. */
 export interface QuotaRule {
   readonly user: string
   readonly agent: RunningAgent['agent']
@@ -88,7 +88,7 @@ export async function overshootFixture(t: TestFolder, wanted: readonly EngineMod
   return { openRule }
 }
 
-/** Opens a TCP target that sends to every caller, as fast as it reads. Returns its port. */
+/** Opens a TCP target that sends to every caller as fast as the caller reads. Returns its port. */
 async function openSource(t: TestFolder): Promise<number> {
   const server = createServer(socket => {
     const send = (): void => {
@@ -117,7 +117,7 @@ async function openSink(t: TestFolder) {
   return { port: socket.address().port, received: () => bytes }
 }
 
-/** Opens connections that read at full speed. Counts the ClientHello, too: it was delivered once a byte comes back. */
+/** Opens connections that read at full speed. Also counts the ClientHello, which is delivered once a byte comes back. */
 function read(port: number, count: number, hello: Buffer, kind: RuleKind): Load {
   let bytes = 0
   const sockets = Array.from({ length: count }, () => {

@@ -1,5 +1,5 @@
-// The minimum cost of a call and a connection. Run as a process, it serves a Fastify route that does one prepared read, and
-// TLS without anything above it, and asks each of its connections once.
+// Measures the minimum cost of a call and of a connection. As a process, this file serves a Fastify route with one
+// prepared read, and bare TLS, where it asks each connection once.
 import { once } from 'node:events'
 import { connect as connectRaw } from 'node:net'
 import { connect, createServer, type TLSSocket } from 'node:tls'
@@ -19,8 +19,8 @@ interface Serving {
 type BareOrder = 'serve' | 'ask all'
 
 /**
- * The CPU time of a call, in ms, the memory of an idle TLS connection, in KiB, and the time until 99 of 100 connections
- * that are asked at once have answered, in ms: of a process that does nothing else.
+ * Returns the costs of a process that does nothing else: the CPU time of a call in ms, the memory of an idle TLS
+ * connection in KiB, and the time in ms until 99 % of the connections have answered when all are asked at once.
  */
 export async function bareCosts({
   calls,
@@ -54,7 +54,8 @@ export async function bareCosts({
   }
 }
 
-const [question, answer] = [Buffer.alloc(64), Buffer.alloc(16)] // a small message each
+const question = Buffer.alloc(64)
+const answer = Buffer.alloc(16)
 const connected = new Set<TLSSocket>()
 let answered = (): void => {}
 
@@ -85,7 +86,7 @@ async function serve(): Promise<Serving> {
   return { pid: process.pid, origin, tlsPort: typeof address === 'object' ? (address?.port ?? 0) : 0 }
 }
 
-/** Resolves when 99 of 100 have answered. */
+/** Resolves when 99 % have answered. */
 async function askAll(): Promise<{ readonly ms: number }> {
   const began = performance.now()
   const { promise, resolve } = Promise.withResolvers<void>()

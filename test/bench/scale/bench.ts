@@ -3,7 +3,7 @@ import type { Note } from './figures.ts'
 import type { Helper } from './processes.ts'
 import type { Seeded } from './seed.ts'
 
-/** The input of the page's rows, at one size. */
+/** The input for the rows of the page at one size. */
 export interface Bench {
   readonly server: SeededServer
   readonly seeded: Seeded

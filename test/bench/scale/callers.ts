@@ -1,4 +1,4 @@
-// Callers of the API in a process of their own.
+// Callers of the API, in a separate process.
 import { Agent, request } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
 import { serveOrders } from './processes.ts'
@@ -7,17 +7,17 @@ export interface Load {
   readonly origin: string
   readonly token: string
   readonly method: string
-  readonly path: string // `$i`: the number of the call; `$c`: that of the caller, from 0
+  readonly path: string // `$i`: number of the call; `$c`: number of the caller, from 0
   readonly body: string | null
   readonly from: number // the first number
   readonly calls: number | null // null: until the order to stop
   readonly callers: number
-  readonly restMs?: number // of each caller, after each call
+  readonly restMs?: number // pause of each caller after each call
 }
 export type CallersOrder = { readonly begin: Load } | { readonly end: 'done' | 'now' }
 
 export interface LoadResult {
-  readonly ms: number // of the clock, for all
+  readonly ms: number // elapsed time of all calls
   readonly waits: readonly number[] // ms of each call
   readonly refused: Readonly<Record<string, number>> // by status and code
 }
@@ -62,7 +62,7 @@ function begin({ origin, token, method, path, body, from, calls, callers, restMs
   const began = performance.now()
   const done = Promise.all(
     Array.from({ length: callers }, async (_, caller) => {
-      if (restMs > 0) await setTimeout((restMs * caller) / callers) // those that rest do not come all at once
+      if (restMs > 0) await setTimeout((restMs * caller) / callers) // spreads the start of callers that pause
       while (!isStopped && (calls === null || next < from + calls)) {
         await call(next++, caller)
         if (restMs > 0) await setTimeout(restMs)

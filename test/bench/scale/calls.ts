@@ -13,7 +13,7 @@ export async function runLoad(callers: Helper, load: Load): Promise<LoadResult> 
   return callers.ask<LoadResult>({ end: 'done' } satisfies CallersOrder)
 }
 
-/** Makes the calls twice, and measures the second time. */
+/** Makes the calls twice and measures the second run. */
 async function measureSecondRun(
   { server: { pid, origin }, callers, seeded }: Bench,
   calls: Calls
@@ -32,7 +32,7 @@ export async function reads(bench: Bench): Promise<void> {
   const { admin, owner } = bench.seeded
   const pages: readonly (readonly [string, string, string])[] = [
     ['GET /v1/users/me', admin, '/v1/users/me'],
-    ['50 rules of all', admin, '/v1/rules?limit=50'],
+    ['50 rules of all owners', admin, '/v1/rules?limit=50'],
     ['50 rules of an owner', owner, '/v1/rules?limit=50'],
     ['50 clients', admin, '/v1/clients?limit=50'],
     ['50 users', admin, '/v1/users?limit=50']
@@ -46,17 +46,17 @@ export async function writes(bench: Bench): Promise<void> {
   const body = '{"display_name":"n$i"}'
   const change = { path: '/v1/users/owner', method: 'PATCH', body, calls: 1_000, callers: 64 }
   const renamed = await measureSecondRun(bench, change)
-  note('small changes, 64 callers: each', 'ms of CPU', grows, renamed.cpuMs)
+  note('small changes, 64 callers: per change', 'ms of CPU', grows, renamed.cpuMs)
   note('small changes, 64 callers: p99', 'ms', grows, quantile(renamed.waits, 0.99))
-  note('small changes, 64 callers', 'a second', grows, 1_000_000 / renamed.ms)
+  note('small changes, 64 callers', 'per second', grows, 1_000_000 / renamed.ms)
   const paced = await measureSecondRun(bench, { ...change, from: 2_000, calls: 3_000, restMs: 36 })
-  note('small changes, 64 callers that rest 36 ms: p99', 'ms', grows, quantile(paced.waits, 0.99))
-  note('small changes, 64 callers that rest 36 ms', 'a second', grows, 3_000_000 / paced.ms)
+  note('small changes, 64 callers that pause 36 ms: p99', 'ms', grows, quantile(paced.waits, 0.99))
+  note('small changes, 64 callers that pause 36 ms', 'per second', grows, 3_000_000 / paced.ms)
 }
 
 const agentsOfCreates = 10
 
-/** Each is answered when its agent has acknowledged the rule. */
+/** Creates rules. The response to each create follows the acknowledgment of its agent. */
 export async function creates(bench: Bench): Promise<void> {
   const { note, seeded, server, callers } = bench
   const all = [...seeded.agents.slice(0, agentsOfCreates).entries()]
@@ -78,8 +78,8 @@ export async function creates(bench: Bench): Promise<void> {
     ).ms
   }
   const count = perAgent * all.length
-  note('rule creates on 10 agents: each', 'ms of CPU', grows, (cpuMsOf(server.pid) - before) / count)
-  note('rule creates on 10 agents', 'a second', grows, (count / ms) * 1000)
+  note('rule creates on 10 agents: per rule', 'ms of CPU', grows, (cpuMsOf(server.pid) - before) / count)
+  note('rule creates on 10 agents', 'per second', grows, (count / ms) * 1000)
   const [, first] = all[0] ?? []
   const single = {
     method: 'POST',
@@ -88,8 +88,8 @@ export async function creates(bench: Bench): Promise<void> {
     from: 1_000
   }
   const one = await measureSecondRun(bench, { ...single, calls: 200, callers: 1 })
-  note('one rule, until its agent has acknowledged it: p50', 'ms', grows, quantile(one.waits, 0.5))
-  note('one rule, until its agent has acknowledged it: p99', 'ms', grows, quantile(one.waits, 0.99))
+  note('one rule until acknowledged by its agent: p50', 'ms', grows, quantile(one.waits, 0.5))
+  note('one rule until acknowledged by its agent: p99', 'ms', grows, quantile(one.waits, 0.99))
 }
 
 export async function scrape({ server: { metricsPort, pid }, note }: Bench): Promise<void> {
@@ -98,12 +98,12 @@ export async function scrape({ server: { metricsPort, pid }, note }: Bench): Pro
   const before = cpuMsOf(pid)
   const began = performance.now()
   const bytes = (await page()).byteLength
-  note('/metrics: read after', 'ms', 'rules', performance.now() - began)
+  note('/metrics: response time', 'ms', 'rules', performance.now() - began)
   note('/metrics', 'ms of CPU', 'rules', cpuMsOf(pid) - before)
-  note('/metrics: its length', 'KiB', 'rules', bytes / 1024)
+  note('/metrics: size', 'KiB', 'rules', bytes / 1024)
 }
 
-/** Calls the API while `work` is done, as two people with a page open do; returns the time of each call in ms. */
+/** Calls the API during `work`, like two users with an open page. Returns the time of each call in ms. */
 export async function callsMeanwhile(
   { callers, seeded }: Pick<Bench, 'callers' | 'seeded'>,
   { origin }: Pick<SeededServer, 'origin'>,

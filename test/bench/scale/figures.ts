@@ -1,8 +1,8 @@
-// The figures of the page, each at every size.
+// The figures of the page, one value per size.
 export interface Figure {
   readonly name: string
   readonly unit: string
-  readonly of: string // what grows
+  readonly of: string // the quantities that grow with the size
   readonly values: number[]
 }
 
@@ -16,7 +16,7 @@ export function openFigures() {
     console.error(`${name}: ${value.toPrecision(3)} ${unit}`)
   }
 
-  /** Rows of a table of Markdown, in the order in which the figures were noted. */
+  /** Returns the rows of a Markdown table, in the order of `note`. */
   function rows(factors: readonly number[]): string[] {
     return [...figures.values()].map(({ name, unit, of, values }) => {
       const cells = values.map(value => value.toPrecision(3)).join(' | ')
@@ -28,9 +28,10 @@ export function openFigures() {
 }
 export type Note = ReturnType<typeof openFigures>['note']
 
-/** The slope of the figure over the size, both as logarithms: 1 is linear. */
+/** Returns the slope of the figure over the size on logarithmic scales: 1 is linear. */
 function exponentOf(values: readonly number[], factors: readonly number[]): string {
-  const [first = 0, last = 0] = [values[0], values.at(-1)]
+  const first = values[0] ?? 0
+  const last = values.at(-1) ?? 0
   if (values.length < 2 || first <= 0 || last <= 0) return ''
   return (Math.log(last / first) / Math.log((factors.at(-1) ?? 1) / (factors[0] ?? 1))).toFixed(2)
 }

@@ -1,4 +1,4 @@
-// Agents in a process of their own. They come at once, again when they are refused, and take what they get.
+// Agents, in a separate process. They connect at once, retry refused connections, and accept every message.
 import { setTimeout } from 'node:timers/promises'
 import { noCounts } from '../../../agent/wire/counters.ts'
 import { encodeRow, StatsReport, messages as statsMessages } from '../../../agent/wire/journal-report.ts'
@@ -17,21 +17,21 @@ export type FleetOrder =
   | { readonly do: 'leave' }
 
 export interface Joined {
-  readonly ms: number // until all are let in
+  readonly ms: number // until all are connected
   readonly refused: number // handshakes
   readonly cpuMs: number // of this process
 }
 export interface Waits {
   readonly waits: readonly number[] // ms of each
 }
-/** When each agent has got the switch: ms since 1970. */
+/** The time at which each agent got the switch, in ms since 1970. */
 export interface Switched {
   readonly at: readonly number[]
 }
 
 const firstDelayMs = 500
 const maxDelayMs = 30_000
-// As many as an agent with all built-in plugins announces.
+// As many capabilities as an agent with all built-in plugins announces.
 const others = Array.from({ length: 20 }, (_, at) => [`capability-${at}`, '2.1.0'])
 const capabilities = { ...Object.fromEntries(others), 'under-attack': '2.1.0' }
 const messages = [...ruleMessages, ...statsMessages, ...switchMessages]
@@ -73,7 +73,7 @@ async function join({ port, fingerprint }: { readonly port: number; readonly fin
   return { ms: performance.now() - began, refused, cpuMs: (user + system) / 1000 } satisfies Joined
 }
 
-/** Each agent reports new bytes of each of its rules, in its own moment of each round. */
+/** Each agent reports new bytes of each of its rules, spread over each round. */
 async function report({ rounds, everyMs }: { readonly rounds: number; readonly everyMs: number }) {
   const waits: number[] = []
   const began = performance.now()
@@ -112,7 +112,7 @@ async function reportOf(at: number): Promise<number> {
       await agent.channel.request(StatsReport, body, { deadlineMs: 60_000 })
       return performance.now() - began
     } catch (error) {
-      if (agent.ended.aborted) throw error // otherwise, as an agent does, it sends the report again
+      if (agent.ended.aborted) throw error // otherwise repeats the report, like an agent
     }
 }
 

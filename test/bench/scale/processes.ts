@@ -1,18 +1,18 @@
-// Processes beside the server, which take orders as lines of JSON and answer each with one; and what a process has used.
+// Helper processes, which get orders as lines of JSON and answer each with one line; and the resource usage of processes.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 
-/** The CPU time of a process, in ms; with that of those it has waited for, too, if `withEnded`. */
+/** Returns the CPU time of a process in ms. `withEnded` includes its ended children. */
 export function cpuMsOf(pid: number, withEnded = false): number {
   const [, fields = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')
   const ticks = fields.split(' ').slice(11, withEnded ? 15 : 13)
   return ticks.reduce((sum, each) => sum + Number(each) * 10, 0)
 }
 
-/** The CPU time of a process and of all that it has started, in ms. */
+/** Returns the CPU time of a process and all its descendants in ms. */
 export function cpuMsOfFamily(pid: number): number {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)
   return children.reduce((sum, child) => sum + cpuMsOf(Number(child), true), cpuMsOf(pid, true))
@@ -35,7 +35,7 @@ export function startHelper(file: string, env: Readonly<Record<string, string>> 
     env: { ...process.env, ...env }
   })
   const { stdin, stdout } = child
-  if (!stdin || !stdout) throw new TypeError('both are piped')
+  if (!stdin || !stdout) throw new TypeError('standard input and output must be pipes')
   const lines = createInterface({ input: stdout })[Symbol.asyncIterator]()
   return {
     async ask<A>(order: object): Promise<A> {
@@ -53,7 +53,7 @@ export function startHelper(file: string, env: Readonly<Record<string, string>> 
   }
 }
 
-/** Answers the orders of the process that has started this one, one after another. */
+/** Answers the orders of the parent process sequentially. */
 export async function serveOrders<O>(answer: (order: O) => Promise<object>): Promise<void> {
   for await (const line of createInterface({ input: process.stdin }))
     process.stdout.write(`${JSON.stringify(await answer(JSON.parse(line) as O))}\n`)

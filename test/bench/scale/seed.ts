@@ -6,16 +6,16 @@ export interface Size {
   readonly users: number
   readonly clients: number
   readonly rules: number
-  readonly watchers: number // of events
+  readonly watchers: number // streams of events
 }
 
 export interface SeededAgent {
   readonly clientId: string
   readonly token: string
-  readonly rules: { readonly id: string; readonly revision: number; readonly port: number }[] // that it has already
+  readonly rules: { readonly id: string; readonly revision: number; readonly port: number }[] // already on the agent
 }
 
-/** A stream of events, and the token that may open it. */
+/** A stream of events and a token for it. */
 export interface Watched {
   readonly token: string
   readonly path: string
@@ -26,12 +26,12 @@ export interface Seeded {
   readonly owner: string
   readonly agents: readonly SeededAgent[]
   readonly watched: readonly Watched[]
-  readonly generation: string // of the store
+  readonly generation: string // generation of the store
 }
 
-const streamsOfUser = 16 // the bound of the server
+const streamsOfUser = 16 // limit of the server
 
-/** Fills a store: a superadmin, an owner of a tenth of the rules, users, clients, their rules and bytes. */
+/** Fills a store with a superadmin, an owner of a tenth of the rules, users, clients, their rules and bytes. */
 export function seed(db: Database, { users, clients, rules, watchers }: Size): Seeded {
   const insert = insertsInto(db)
   const admin = newSecret()

@@ -1,4 +1,4 @@
-// Rows about streams of events: each watcher has the stats of a rule, sent every 5 s.
+// Rows about event streams. Each watcher gets the stats of a rule every 5 s.
 import { setTimeout } from 'node:timers/promises'
 import type { Bench } from './bench.ts'
 import { cpuMsOf, startHelper } from './processes.ts'
@@ -8,7 +8,7 @@ const spanMs = 10_000
 
 export async function streams({ server: { origin, pid }, seeded, note }: Bench): Promise<void> {
   const helper = startHelper('watchers.ts')
-  const order = (given: WatchersOrder) => helper.ask<{ readonly events: number }>(given)
+  const order = (request: WatchersOrder) => helper.ask<{ readonly events: number }>(request)
   try {
     const idleMs = cpuMsOf(pid)
     await setTimeout(spanMs)
@@ -16,7 +16,7 @@ export async function streams({ server: { origin, pid }, seeded, note }: Bench):
     const baseMs = cpuMsOf(pid) - idleMs
     await order({ do: 'open', origin, streams: seeded.watched })
     note(
-      'opening a stream of events',
+      'opening an event stream',
       'ms of CPU',
       'watchers',
       (cpuMsOf(pid) - beforeMs) / seeded.watched.length
@@ -27,8 +27,8 @@ export async function streams({ server: { origin, pid }, seeded, note }: Bench):
     await setTimeout(spanMs)
     const cores = (cpuMsOf(pid) - before - baseMs) / (performance.now() - began)
     const { events } = await order({ do: 'count' })
-    note('streams of events, more than without', 'of a core', 'watchers', cores)
-    note('streams of events: events in 10 s', 'of a watcher', 'watchers', events / seeded.watched.length)
+    note('event streams: additional load', 'cores', 'watchers', cores)
+    note('event streams: events in 10 s', 'per watcher', 'watchers', events / seeded.watched.length)
   } finally {
     await helper.end()
   }

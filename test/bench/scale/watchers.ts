@@ -1,4 +1,4 @@
-// Readers of event streams in a process of their own.
+// Readers of event streams, in a separate process.
 import { get, type IncomingMessage } from 'node:http'
 import { serveOrders } from './processes.ts'
 import type { Watched } from './seed.ts'

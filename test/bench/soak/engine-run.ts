@@ -1,4 +1,4 @@
-// One engine of the soak test: opened, used with random operations, and drained or killed.
+// One engine run of the soak test: opens the engine, runs random operations, then drains or kills it.
 import type { Counters, EngineEvent } from '../../../agent/engine/engine.ts'
 import type { OpenEngine } from '../../engine/engine-fixture.ts'
 import { meterCounters, meterTotal } from '../../engine/meter-fixture.ts'
@@ -17,7 +17,7 @@ import { waitUntil } from './wait-until.ts'
 
 export interface EngineRun {
   readonly transfers: number
-  readonly whole: number // transfers whose bytes all arrived, both ends closed with FIN
+  readonly whole: number // complete transfers: all bytes arrived, both ends closed with FIN
   readonly changes: number
   readonly hangUps: number // transfers that one side reset
   readonly failures: readonly string[]
@@ -35,7 +35,7 @@ const maxConcurrent = 150
 const sum = (list: readonly { bytesIn: number; bytesOut: number }[], key: 'bytesIn' | 'bytesOut'): number =>
   list.reduce((total, counters) => total + counters[key], 0)
 
-/** Counted bytes lie between those received and those sent. For whole transfers both are equal. */
+/** Counted bytes lie between received and sent bytes. For complete transfers both are equal. */
 function checkRule(
   { ruleId, ports, targets, connectionsTotal }: Counters,
   transfers: readonly Transfer[]
@@ -112,7 +112,7 @@ export async function runEngine(
     while (performance.now() < endsAt) {
       if (random.oneIn(30)) await randomOperation(state)
       else startTransfer(state)
-      if (traffic.openSockets() > 2 * maxConcurrent) liftLimits(engine) // else all could wait for limits that stay
+      if (traffic.openSockets() > 2 * maxConcurrent) liftLimits(engine) // otherwise all could wait for limits that never change
       await waitUntil(
         'fewer transfers are open',
         () => traffic.openSockets() <= 2 * maxConcurrent,

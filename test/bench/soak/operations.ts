@@ -26,7 +26,7 @@ export interface SoakState {
   readonly fail: (what: string) => void
   changes: number
   hangUps: number
-  lastPort: number // offset of the port that was used last
+  lastPort: number // offset of the last used port
 }
 
 const kinds: readonly TransferKind[] = ['echo', 'upload', 'download']
@@ -44,7 +44,7 @@ const randomMeter = (random: SeededRandom): Meter =>
         newConnections: random.oneIn(4) ? rate(500, 50) : null
       })
 
-/** Returns the free port that was used longest ago: callers may still dial the rule that had a recent port. */
+/** Returns the least recently used free port, since callers may still dial the rule that had a recent port. */
 async function nextPort(state: SoakState): Promise<number> {
   do state.lastPort = (state.lastPort + 1) % portCount
   while (!(await isFree(state.firstPort + state.lastPort)))
@@ -102,7 +102,7 @@ function hangUp(state: SoakState): void {
 
 let lastOwnMeter = 1_000
 
-/** Runs one transfer through its own meter: up to the mark exactly, then, with the budget lifted, to its end. */
+/** Runs one transfer through its own meter: exactly up to the budget, then, with the budget lifted, to its end. */
 async function exhaustBudget(state: SoakState): Promise<void> {
   const { engine, random, traffic, fail } = state
   const id = ++lastOwnMeter
@@ -122,7 +122,7 @@ async function exhaustBudget(state: SoakState): Promise<void> {
   )
   const spent = meterTotal(engine, id)
   if (spent !== mark || transfer.end !== null)
-    fail(`${kind}: ${spent} bytes of a budget of ${mark}, then ${transfer.end}`)
+    fail(`${kind}: ${spent} bytes of a budget of ${mark}, end ${transfer.end}`)
   engine.setBudget(id, null)
   await waitUntil(
     'a transfer ends after its budget was lifted',

@@ -2,11 +2,11 @@ export interface SeededRandom {
   below(count: number): number
   oneIn(count: number): boolean
   pick<T>(list: readonly T[]): T | undefined
-  /** 1 to 2^bits, each order of magnitude equally often. */
+  /** Returns 1 to 2^bits, each order of magnitude equally often. */
   size(bits: number): number
 }
 
-/** The generator mulberry32: the same seed gives the same numbers. */
+/** The generator mulberry32. The same seed gives the same numbers. */
 export function seededRandom(seed: number): SeededRandom {
   let state = seed
   const next = () => {

@@ -1,4 +1,4 @@
-// Runs engine after engine with random operations. Checks all bytes and counters, descriptors and memory.
+// Runs engines with random operations, one at a time. Checks all bytes and counters, descriptors and memory.
 import { readdirSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -12,7 +12,7 @@ export interface SoakOptions {
   readonly seed: number
   readonly secs: number
   readonly runSecs: number
-  /** Continues beyond its time until these are reached. */
+  /** The soak continues beyond its time until these are reached. */
   readonly atLeast: Readonly<Record<'transfers' | 'changes' | 'kills', number>>
   readonly log: (line: string) => void
 }
@@ -28,8 +28,8 @@ export interface SoakResult {
   readonly failures: readonly string[]
 }
 
-const slackDescriptors = 50 // of the last engine, until it is garbage-collected
-const slackMib = 600 // what V8 and a sanitizer keep; a leak in every run exceeds it
+const slackDescriptors = 50 // held by the last engine until it is garbage-collected
+const slackMib = 600 // for V8 and a sanitizer; a leak in every run exceeds it
 const warmupRuns = 5 // the first ones fill pools and heaps
 
 setFlagsFromString('--expose-gc')
@@ -37,7 +37,7 @@ const collect = runInNewContext('gc') as () => void // the flag above exposes it
 
 const descriptors = (): number => readdirSync('/proc/self/fd').length
 
-/** Run `n` uses `seed + n`: begin with that seed to repeat it. Runs with an odd seed end with a kill. */
+/** Run `n` uses `seed + n`; start with that seed to repeat it. Runs with an odd seed end with a kill. */
 export async function soak({
   openEngine,
   seed,
@@ -67,9 +67,9 @@ export async function soak({
     if (ending === 'kill') total.kills++
     failures.push(...found.map(what => `seed ${runSeed}: ${what}`))
 
-    collect() // a stopped engine keeps its pipes until it is garbage-collected
+    collect() // a stopped engine holds its pipes until it is garbage-collected
     const open = descriptors()
-    if (runs === 0) descriptorsBefore = open // by now Node has opened all of its own
+    if (runs === 0) descriptorsBefore = open // Node has opened all its own descriptors
     if (open > descriptorsBefore + slackDescriptors)
       failures.push(`seed ${runSeed}: ${open} descriptors, ${descriptorsBefore} before`)
     rssMib.push(Math.round(process.memoryUsage.rss() / 2 ** 20))

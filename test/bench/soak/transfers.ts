@@ -1,4 +1,4 @@
-// Callers, and the target of all rules. Both ends of each transfer are in this process, so every byte can be checked.
+// Callers, and the target of all rules. Both ends of each transfer are in this process, which checks every byte.
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
@@ -9,7 +9,7 @@ const headerBytes = 4 // the number of the transfer
 export type TransferKind = 'echo' | 'upload' | 'download'
 type Side = 'caller' | 'target'
 
-/** One connection through a rule: how many bytes each side has written, and how many it has read. */
+/** One connection through a rule, with the bytes that each side has written and read. */
 export interface Transfer {
   readonly ruleId: number
   readonly kind: TransferKind
@@ -18,7 +18,7 @@ export interface Transfer {
   readonly sent: { caller: number; target: number }
   readonly received: { caller: number; target: number }
   isConnected: boolean
-  /** On the caller's side. 'whole': all bytes were transferred, and FIN came after them. */
+  /** On the caller's side. 'whole': FIN arrived after all bytes. */
   end: 'whole' | 'broken' | null
   readonly hangUp: (side: Side) => void
 }
@@ -33,15 +33,15 @@ export interface Traffic {
   close(): Promise<void>
 }
 
-/** Returns how many bytes each side receives in all. */
+/** Returns the total number of bytes for each side. */
 const sizes = (transfer: Transfer) => ({
   target: headerBytes + (transfer.kind === 'download' ? 0 : transfer.size),
   caller: transfer.kind === 'upload' ? 0 : transfer.size
 })
 
 /**
- * Does nothing while the socket is connecting; nor while Node is shutting it down: that reset would fail, and the socket
- * would never close.
+ * Does nothing while the socket connects, or while Node shuts it down: then the reset would fail and the socket would
+ * never close.
  */
 function reset(socket: Socket): void {
   const isShutting = socket.writableEnded && socket.writableLength === 0 && !socket.writableFinished
@@ -55,12 +55,12 @@ const describe = (socket: Socket) => ({
   hasEnded: [socket.readableEnded, socket.writableEnded, socket.writableFinished, socket.destroyed]
 })
 
-/** Keeps the set of open sockets. */
+/** Tracks the open sockets. */
 function trackSockets() {
   const open = new Set<Socket>()
   const track = (socket: Socket, ended: () => void) => {
     open.add(socket)
-    socket.setKeepAlive(true, 1_000) // a RST that a full queue dropped is not sent again; a keepalive probe gets another
+    socket.setKeepAlive(true, 1_000) // a RST lost in a full queue is not repeated; a keepalive probe triggers another one
     const remove = () => {
       open.delete(socket)
       ended()
@@ -118,7 +118,7 @@ async function openTarget({ transfers, targets, sockets, payload }: TrafficState
     sockets.track(socket, () => transfer && targets.delete(transfer))
     let transfer: Transfer | undefined
     let header = Buffer.alloc(0)
-    socket.on('end', () => transfer || socket.destroy()) // dialed for a caller that has left meanwhile
+    socket.on('end', () => transfer || socket.destroy()) // dialed for a caller that has already left
     socket.on('data', chunk => {
       let rest = chunk
       if (!transfer) {

@@ -17,10 +17,10 @@ struct Side {
   int fd = -1;
   Side* other = nullptr;
   bool is_caller = false;
-  bool is_open = true;  // what it sends
+  bool is_open = true;  // still sends
 };
 
-/** Owns itself: it is deleted after the batch of events in which it ended. */
+/** Deleted after the batch of events in which it ends. */
 struct Relay {
   std::array<Side, 2> sides;
 };
@@ -102,7 +102,7 @@ class EpollRelay {
   const int epoll_ = epoll_create1(0);
   std::array<char, 65'536> buffer_;
   std::vector<std::unique_ptr<Relay>> relays_{65'536};  // by the caller's descriptor
-  std::vector<std::unique_ptr<Relay>> ended_;           // events of this batch may still name them
+  std::vector<std::unique_ptr<Relay>> ended_;           // events of this batch may still refer to them
 };
 
 }  // namespace

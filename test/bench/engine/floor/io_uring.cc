@@ -1,4 +1,4 @@
-// Descriptors of the ring alone, one receive request for all that a socket gets, and a ring of buffers.
+// Uses only direct descriptors, multishot receive, and provided buffers.
 #include <sys/socket.h>
 
 #include <array>
@@ -32,7 +32,7 @@ struct Tag {
 };
 
 struct Relay {
-  std::array<int, 2> slots{-1, -1};  // of the ring's descriptors: the caller's, the target's
+  std::array<int, 2> slots{-1, -1};  // direct descriptors of caller and target
   std::array<bool, 2> is_open{true, true};
   int in_flight = 0;
   bool is_ending = false;

@@ -1,4 +1,4 @@
-// The least that a relay can cost with epoll, and with io_uring.
+// The minimum cost of a relay with epoll, and with io_uring.
 //   floor epoll|io_uring PORT TARGET_PORT
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
@@ -25,7 +25,7 @@ int listen_on(int port) {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
   const int on = 1;
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // inherited by what it accepts
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);  // accepted sockets inherit it
   const sockaddr_in address = address_of(port);
   if (bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) || listen(fd, 4096)) {
     std::perror("listen");

@@ -1,4 +1,4 @@
-// A ring of io_uring by its system calls (io_uring(7)): requests are queued, and go with the wait for what has ended.
+// An io_uring without liburing (io_uring(7)). Requests are queued, and submitted together with the wait for completions.
 #pragma once
 
 #include <linux/io_uring.h>
@@ -43,7 +43,7 @@ class Ring {
   void enlist(unsigned what, const void* of, unsigned count) const {
     if (syscall(SYS_io_uring_register, fd_, what, of, count) < 0) fail("io_uring_register");
   }
-  /** Queues a request; the caller fills in the rest of it. */
+  /** Queues a request. The caller fills in its other fields. */
   io_uring_sqe& next(uint8_t opcode, int fd, uint64_t data) {
     if (queued_ > sq_mask_ - 8) submit(0);
     io_uring_sqe& sqe = sqes_[tail_++ & sq_mask_];
@@ -55,7 +55,7 @@ class Ring {
     return sqe;
   }
   void submit_and_wait() { submit(1); }
-  /** Calls `f` with each request that has ended. */
+  /** Calls `f` with each completed request. */
   template <typename F>
   void each(F&& f) {
     unsigned head = cq_head_->load(std::memory_order_relaxed);

@@ -1,4 +1,4 @@
-// Work that runs at the same time, in a child process.
+// Concurrent work in a child process.
 #pragma once
 #include <sys/types.h>
 
@@ -20,7 +20,7 @@ class SharedCount {
   Count* count_;
 };
 
-/** Runs `run` in a child process until this object is destroyed; does nothing unless `is_wanted`. */
+/** Runs `run` in a child process until this object is destroyed. Does nothing unless `is_wanted`. */
 class BackgroundProcess {
  public:
   BackgroundProcess(bool is_wanted, const std::function<void()>& run);

@@ -25,14 +25,14 @@ uint64_t move_some(int fd, bool up) {
   return moved;
 }
 
-/** Ends the streams and returns the byte count that the server has received. */
+/** Ends the streams and returns the number of bytes that the server has received. */
 uint64_t finish(const std::vector<int>& streams) {
   uint64_t sum = 0;
   for (const int fd : streams) shutdown(fd, SHUT_WR);
   for (const int fd : streams) {
     uint64_t count = 0;
     block(fd, 10);
-    if (recv(fd, &count, sizeof count, MSG_WAITALL) != sizeof count) die("the end of a stream was not answered");
+    if (recv(fd, &count, sizeof count, MSG_WAITALL) != sizeof count) die("the server did not confirm the end of a stream");
     sum += count;
   }
   return sum;
@@ -40,26 +40,26 @@ uint64_t finish(const std::vector<int>& streams) {
 
 } // namespace
 
-BulkStreams::BulkStreams(const Options& options, Count& moved) : is_up_(options.dir == "up"), moved_(moved) {
-  const std::string message = request(is_up_);
+BulkStreams::BulkStreams(const Options& options, Count& moved) : is_in_(options.dir == "in"), moved_(moved) {
+  const std::string message = request(is_in_);
   for (int i = 0; i < options.streams; i++) {
     const int fd = sockets_.emplace_back(dial(options.to));
     if (send(fd, message.data(), message.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(message.size())) die("send");
     unblock(fd);
-    poll_.add(fd, is_up_ ? EPOLLOUT : EPOLLIN, static_cast<uint64_t>(fd));
+    poll_.add(fd, is_in_ ? EPOLLOUT : EPOLLIN, static_cast<uint64_t>(fd));
   }
 }
 
 void BulkStreams::run_until(double until) {
   while (now() < until)
-    for (const epoll_event& event : poll_.wait(100)) moved_ += move_some(static_cast<int>(event.data.u64), is_up_);
+    for (const epoll_event& event : poll_.wait(100)) moved_ += move_some(static_cast<int>(event.data.u64), is_in_);
 }
 
 uint64_t BulkStreams::delivered() {
-  if (!is_up_) return moved_;
+  if (!is_in_) return moved_;
   const uint64_t count = finish(sockets_);
-  if (count != moved_ + request(is_up_).size() * sockets_.size())
-    die("the server has received another number of bytes");
+  if (count != moved_ + request(is_in_).size() * sockets_.size())
+    die("the server has received a different number of bytes");
   return count;
 }
 
@@ -90,7 +90,7 @@ int bulk(const Options& options) {
   const BackgroundProcess beside(options.beside > 0, [&] { trickle(options.to); });
   Count moved = 0;
   BulkStreams streams(options, moved);
-  pause_for(0.1); // until all connections are established
+  pause_for(0.1); // waits for all connections
 
   const double cpu_before = cpu_of(options.pid);
   const double begin = now();

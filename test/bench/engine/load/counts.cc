@@ -10,7 +10,7 @@
 
 namespace {
 
-/** The number of a tracepoint; 0 where tracefs is not mounted or may not be read. */
+/** Returns the id of a tracepoint, or 0 if tracefs is not mounted or not readable. */
 uint64_t tracepoint_of_calls() {
   uint64_t id = 0;
   for (const char* folder : {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"})

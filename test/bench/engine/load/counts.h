@@ -1,4 +1,4 @@
-// Counts instructions and system calls of a process tree by perf events, if the system allows it.
+// Counts instructions and system calls of a process tree with perf events, if the system allows it.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -6,13 +6,13 @@
 
 class Counts {
  public:
-  /** Begins to count the threads that the tree has now. Pid 0 is no process. */
+  /** Starts counting in the current threads of the tree. Pid 0 is no process. */
   explicit Counts(int pid);
   ~Counts();
   Counts(const Counts&) = delete;
   Counts& operator=(const Counts&) = delete;
 
-  /** Nothing where the system does not count them. */
+  /** Empty if the system does not count them. */
   std::optional<double> system_calls() const { return sum(system_calls_); }
   std::optional<double> user_instructions() const { return sum(user_instructions_); }
 

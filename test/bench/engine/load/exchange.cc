@@ -1,4 +1,4 @@
-// Exchanges of messages, on connections that are kept or on a new connection each.
+// Exchanges messages on reused connections, or each on a new connection.
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -14,7 +14,7 @@ struct Connection {
   int fd = -1;
   int received = 0;
   bool is_connecting = true;
-  double since = 0; // start of the dial, or of the exchange on a kept connection
+  double since = 0; // start of the dial, or of the exchange on a reused connection
 };
 
 class Exchanger {

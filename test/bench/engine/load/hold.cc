@@ -1,4 +1,4 @@
-// Open connections: what they cost, and how they affect others.
+// The cost of open connections, and their effect on others.
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -10,7 +10,7 @@
 
 namespace {
 
-/** Opens connections and sends one message on each; fewer if the forwarder accepts no more. */
+/** Opens connections and sends one message on each. Stops early if the forwarder accepts no more. */
 std::vector<int> hold_connections(const Options& options, char command) {
   std::vector<int> fds;
   std::array<char, 64> message{};
@@ -26,7 +26,7 @@ std::vector<int> hold_connections(const Options& options, char command) {
   return fds;
 }
 
-/** Sends until nothing is accepted any more; returns the byte count. */
+/** Sends until no more bytes are accepted. Returns the number of bytes. */
 double fill(const std::vector<int>& fds) {
   double sum = 0;
   for (double idle_since = now(); now() < idle_since + 0.3;)
@@ -39,7 +39,7 @@ double fill(const std::vector<int>& fds) {
   return sum;
 }
 
-/** Closes by resets: bytes that nobody reads would stay in the forwarder, and in the memory of all TCP. */
+/** Closes by reset. Otherwise unread bytes would stay in the forwarder and in the system's TCP memory. */
 void reset_all(const std::vector<int>& fds) {
   const linger at_once{1, 0};
   for (const int fd : fds) {
@@ -73,12 +73,12 @@ int idle(const Options& options) {
   return 0;
 }
 
-/** One end of each connection never reads while the other always sends; `dir` is the direction of the bytes. */
+/** One end of each connection never reads while the other sends continuously. `dir` is the direction of the bytes. */
 int stall(const Options& options) {
   const Result quiet = exchanges(exchange_options(options, options.conc), ConnectionUse::reused);
   const double memory_before = memory_of(options.pid);
-  const std::vector<int> fds = hold_connections(options, options.dir == "up" ? 'N' : 'G');
-  const double accepted = options.dir == "up" ? fill(fds) : 0;
+  const std::vector<int> fds = hold_connections(options, options.dir == "in" ? 'N' : 'G');
+  const double accepted = options.dir == "in" ? fill(fds) : 0;
   pause_for(0.5);
   const double memory_full = memory_of(options.pid);
   Result result = exchanges(exchange_options(options, options.conc), ConnectionUse::reused);

@@ -1,4 +1,4 @@
-// Time, the cost of a process tree, and the output of results.
+// Measures time and the cost of a process tree, and prints results.
 #pragma once
 #include <array>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A quiet rule beside one whose callers find no local port: all those towards its target are in TIME_WAIT on this host.
+// A quiet rule beside one without free local ports: all ports towards its target are in TIME_WAIT on this host.
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -12,7 +12,7 @@
 
 namespace {
 
-/** A setting of this network while this lives. */
+/** Changes a network setting for the lifetime of this object. */
 class Setting {
  public:
   Setting(const char* name, const std::string& value) : file_(std::string("/proc/sys/net/ipv4/") + name) {
@@ -33,12 +33,12 @@ sockaddr_in at_port(sockaddr_in address, int port) {
   return address;
 }
 
-/** Connects and closes first, as a forwarder does whose caller has closed, until no local port is left. */
+/** Connects and closes first, like a forwarder after its caller has closed, until no local port is left. */
 void use_up_ports(const sockaddr_in& target) {
   for (int fd = dial_plain(target); fd >= 0; fd = dial_plain(target)) close(fd);
 }
 
-/** 500 callers a second, one after the other. */
+/** Makes 500 sequential calls per second. */
 void call(const sockaddr_in& rule) {
   for (char byte = 0;; pause_for(0.002)) {
     const int fd = dial_plain(rule);
@@ -54,7 +54,7 @@ void call(const sockaddr_in& rule) {
 
 int exhausted(const Options& options) {
   const Result quiet = exchanges(options, ConnectionUse::reused);
-  const Setting ports("ip_local_port_range", "30000 34095"); // each dial looks at half of them: 55,000 take minutes
+  const Setting ports("ip_local_port_range", "30000 34095"); // each dial searches half of them; 55,000 would take minutes
   const Setting no_reuse("tcp_tw_reuse", "0");
   use_up_ports(at_port(options.server, options.target_port));
   const BackgroundProcess callers(true, [&] { call(at_port(options.to, options.busy_port)); });

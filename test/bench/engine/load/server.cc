@@ -1,8 +1,8 @@
 // The target server behind every forwarder. The first byte of a connection or datagram is a command:
 //   TCP: E echo, S sink that answers with the byte count at the end, G source, N never read,
-//   U writes, and closes with input that it has not read
+//   U writes, then closes with unread input
 //   UDP: E echo, S sink, Q answers with the count of datagrams received
-// A header of the PROXY protocol, version 2, before the first byte of a connection is skipped.
+// A PROXY protocol header (version 2) before the first byte of a connection is skipped.
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -23,7 +23,7 @@ namespace {
 struct Session {
   char command = 0;     // 0 until the first byte
   uint64_t count = 0;   // sink: bytes received
-  std::string unsent{}; // echo: bytes that the socket has not taken yet
+  std::string unsent{}; // echo: bytes that the socket has not accepted yet
 };
 
 enum class Next { keep, close };
@@ -38,7 +38,7 @@ Next send_source(int fd) {
   return Next::keep;
 }
 
-/** Discards the bytes in the kernel: the server should cost as little as possible. */
+/** Discards the bytes in the kernel, so that the server costs as little as possible. */
 Next count_and_discard(int fd, Session& session) {
   for (int i = 0; i < 8; i++) {
     const ssize_t count = recv(fd, nullptr, 4 << 20, MSG_TRUNC);
@@ -59,7 +59,7 @@ Next flush_echo(int fd, Session& session, Poll& poll) {
   return Next::keep;
 }
 
-/** Writes 2,000,000 bytes, and closes with unread input when all of them are acknowledged. */
+/** Writes 2,000,000 bytes. Closes with unread input once all bytes are acknowledged. */
 void write_and_leave(int fd) {
   if (fork() != 0) return;
   block(fd, 5);
@@ -78,7 +78,7 @@ void write_and_leave(int fd) {
   _exit(0);
 }
 
-/** Returns the size of the header at the beginning of the bytes; it comes in one piece. */
+/** Returns the size of the header at the start of the bytes, which arrives in one piece. */
 ssize_t header_size(const char* received, ssize_t count) {
   if (count < 16 || received[0] != '\r') return 0;
   return 16 + (static_cast<uint8_t>(received[14]) << 8 | static_cast<uint8_t>(received[15]));
@@ -97,13 +97,13 @@ Next receive(int fd, Session& session, Poll& poll) {
     session.command = received[0];
   }
   if (session.command == 'U') {
-    poll.remove(fd); // else it stays watched: the child has it, too
+    poll.remove(fd); // the child's copy would otherwise keep it in the epoll set
     write_and_leave(fd);
     return Next::close;
   }
   if (session.command == 'S') session.count += static_cast<uint64_t>(count);
   if (session.command == 'G') poll.change(fd, EPOLLIN | EPOLLOUT, static_cast<uint64_t>(fd));
-  if (session.command == 'N') poll.change(fd, EPOLLRDHUP, static_cast<uint64_t>(fd)); // what it holds goes with its caller
+  if (session.command == 'N') poll.change(fd, EPOLLRDHUP, static_cast<uint64_t>(fd)); // unread input is dropped when the caller closes
   if (session.command != 'E') return Next::keep;
   const ssize_t sent = std::max<ssize_t>(0, send(fd, received, static_cast<size_t>(count), MSG_NOSIGNAL));
   if (sent == count) return Next::keep;
@@ -169,7 +169,7 @@ class Datagrams {
 
 int serve(const Options& options) {
   signal(SIGCHLD, SIG_IGN); // children leave no zombies
-  // Further ports serve rules that need targets of their own.
+  // Further ports are separate targets for other rules.
   const std::array listeners{bind_local(SOCK_STREAM, options.port, options.to.sin_addr),
                              bind_local(SOCK_STREAM, options.port + 1, options.to.sin_addr)};
   const int socket = bind_local(SOCK_DGRAM, options.port);

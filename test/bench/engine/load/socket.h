@@ -9,7 +9,7 @@
 
 inline constexpr int batch = 64;         // messages of one system call
 inline constexpr int chunk = 256 * 1024; // bytes of one read or write
-extern std::array<char, chunk> bytes;    // content of what is sent
+extern std::array<char, chunk> bytes;    // content of sent messages
 
 class Poll {
  public:
@@ -27,11 +27,11 @@ class Poll {
 int dial(const sockaddr_in& to, int receive_buffer = 0); // blocking; 0: the system chooses the size
 /** Blocking, from any local port. Returns -1 if it fails. */
 int dial_plain(const sockaddr_in& to);
-/** Begins to connect, from 16 local addresses in rotation so that ports suffice. Returns -1 if it fails at once. */
+/** Starts to connect, rotating over 16 local addresses so that ports suffice. Returns -1 if it fails at once. */
 int dial_nonblocking(const sockaddr_in& to);
 void unblock(int fd);
 void block(int fd, double timeout_secs);
 /** `port`: a fixed port of 127.0.0.2, so that a later run uses the same flow; 0: any port of 127.0.0.1. */
 int connected_udp(const sockaddr_in& to, int port);
-/** TCP: listens; UDP: with a large buffer. On 127.0.0.1 unless there is an address. */
+/** TCP: listens. UDP: sets a large buffer. Binds to 127.0.0.1 by default. */
 int bind_local(int type, int port, in_addr address = {});

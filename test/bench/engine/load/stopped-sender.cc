@@ -1,4 +1,4 @@
-// A sender that is stopped during a transfer: what it costs, how it affects others, and whether all bytes arrive.
+// Stops a sender during a transfer. Measures its cost and its effect on others, and checks that all bytes arrive.
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -62,7 +62,7 @@ class Stream {
   unsigned sends_ = 0;
 };
 
-/** Stops its own process after a quarter of the transfer. */
+/** Stops this process after a quarter of the transfer. */
 void transfer(const Options& options) {
   std::vector<char> pattern(pattern_bytes);
   std::minstd_rand random(1);
@@ -97,7 +97,7 @@ int stopped(const Options& options) {
   const double quiet_p99 = p99_beside(options);
   const pid_t sender = fork();
   if (sender == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL); // stopped and left alone it would hold its buffers for ever
+    prctl(PR_SET_PDEATHSIG, SIGKILL); // an orphaned stopped sender would hold its buffers forever
     transfer(options);
     _exit(0);
   }
@@ -105,7 +105,7 @@ int stopped(const Options& options) {
   waitpid(sender, &status, WUNTRACED);
   if (!WIFSTOPPED(status)) die("the sender ended before it was stopped");
   const double since = now();
-  pause_for(1); // until bytes in flight have arrived
+  pause_for(1); // waits for bytes in flight
   const double memory = memory_of(options.pid);
   const double descriptors = descriptors_of(options.pid);
   pause_for(std::max(0.0, since + options.pause - now()));

@@ -8,14 +8,14 @@
 
 class BulkStreams {
  public:
-  /** `moved` counts bytes; it belongs to the caller, who may share it with other processes. */
+  /** `moved` counts bytes. The caller owns it and may share it with other processes. */
   BulkStreams(const Options& options, Count& moved);
   void run_until(double until);
-  /** Ends the streams and returns the bytes that the other side has received. */
+  /** Ends the streams and returns the number of bytes that the other side has received. */
   uint64_t delivered();
 
  private:
-  const bool is_up_;
+  const bool is_in_;
   Count& moved_;
   std::vector<int> sockets_;
   Poll poll_;

@@ -1,4 +1,4 @@
-// Datagrams: echoed in a closed loop (many at once or one per flow), or sent at a rate and counted by the server.
+// Datagrams that are echoed in a closed loop (many at once or one per flow), or sent at a rate and counted by the server.
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -21,7 +21,7 @@ class Flows {
     for (size_t i = 0; i < batch; i++) messages_[i].msg_hdr = {nullptr, 0, &buffer_, 1, nullptr, 0, 0};
   }
 
-  /** Sends one datagram on each flow and waits until the forwarder has set the flows up. */
+  /** Sends one datagram on each flow and waits until the forwarder has set up the flows. */
   void open() {
     for (size_t i = 0; i < fds_.size(); i++) {
       send(fds_[i], bytes.data(), buffer_.iov_len, 0);
@@ -65,7 +65,7 @@ class Flows {
   std::array<mmsghdr, batch> messages_{};
 };
 
-/** Asks the server directly how many datagrams it has received. */
+/** Asks the server directly for the number of received datagrams. */
 uint64_t received_by_server(const Options& options) {
   const int fd = connected_udp(options.server.sin_port != 0 ? options.server : options.to, 0);
   block(fd, 1);
@@ -129,7 +129,7 @@ int udp(const Options& options) {
   const double end = begin + options.secs;
   const Sent sent = options.echo ? echo(flows, end) : flood(flows, options.rate, begin, end);
   const double elapsed = now() - begin;
-  pause_for(0.2); // until datagrams in flight have arrived
+  pause_for(0.2); // waits for datagrams in flight
   const double cpu = cpu_of(options.pid) - cpu_before;
 
   const auto received_count = static_cast<double>(received_by_server(options) - received_before);
@@ -143,7 +143,7 @@ int udp(const Options& options) {
 
 namespace {
 
-/** Exchanges one datagram at a time on each flow; the next follows the answer or its timeout. */
+/** Exchanges one datagram at a time on each flow. The next one follows the answer or the timeout. */
 class UdpExchanger {
  public:
   explicit UdpExchanger(const Options& options) : size_(static_cast<size_t>(options.size)) {
@@ -174,7 +174,7 @@ class UdpExchanger {
 
   struct Flow {
     int fd;
-    uint64_t number = 0; // of the last request: a late answer to an earlier one is ignored
+    uint64_t number = 0; // number of the last request; late answers to earlier ones are ignored
     double since = 0;
   };
 

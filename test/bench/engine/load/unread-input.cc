@@ -1,5 +1,5 @@
-// A caller that reads slowly, of a target that writes and then closes with input that it has not read: its host resets the
-// connection. What the forwarder has of its bytes must arrive before the reset does.
+// The target writes, then closes with unread input, so its host resets the connection. The caller reads slowly. All bytes
+// in the forwarder must reach the caller before the reset.
 #include <sys/socket.h>
 #include <unistd.h>
 
