@@ -1,5 +1,6 @@
 export { originIn } from './api/api-client.ts'
 export { cacertHelp } from './api/authorities.ts'
 export { logIn } from './api/login.ts'
-export { checkFilesystem, unsuitableKind } from './server/check-filesystem.ts'
+export { checkFilesystem, unsuitableFilesystem } from './server/check-filesystem.ts'
+export { findMount } from './server/find-mount.ts'
 export { quoteForShell } from './terminal/quote-for-shell.ts'

@@ -1,4 +1,4 @@
-// All checks, in the order of their output.
+// All checks, in output order.
 import { credentials, users } from './checks/access.ts'
 import { agent, journal } from './checks/agent.ts'
 import { api, certificate } from './checks/certificates.ts'
@@ -7,8 +7,8 @@ import { clock } from './checks/clock.ts'
 import { directory, disk } from './checks/directory.ts'
 import { endpoint } from './checks/endpoint.ts'
 import { engine } from './checks/engine.ts'
+import { quotas, rules, targets } from './checks/forwarding.ts'
 import { network } from './checks/network.ts'
-import { quotas, rules, targets } from './checks/objects.ts'
 import { bind, ports } from './checks/ports.ts'
 import { descriptors, memory, settings } from './checks/process.ts'
 import { resolver, rulePorts } from './checks/saved-rules.ts'
@@ -16,8 +16,8 @@ import { backup, copies, store } from './checks/store.ts'
 import { unit } from './checks/unit.ts'
 import type { DoctorCheck } from './exports.ts'
 
-const ofTheHost = [directory, disk, clock, ports, bind]
-const ofTheServer = [
+const hostChecks = [directory, disk, clock, ports, bind]
+const serverChecks = [
   certificate,
   api,
   endpoint,
@@ -32,7 +32,12 @@ const ofTheServer = [
   users,
   credentials
 ]
-const ofTheAgent = [agent, journal, rulePorts, resolver, network]
-const ofTheProcess = [engine, descriptors, memory, settings, unit]
+const agentChecks = [agent, journal, rulePorts, resolver, network]
+const processChecks = [engine, descriptors, memory, settings, unit]
 
-export const checks: readonly DoctorCheck[] = [...ofTheHost, ...ofTheServer, ...ofTheAgent, ...ofTheProcess]
+export const checks: readonly DoctorCheck[] = [
+  ...hostChecks,
+  ...serverChecks,
+  ...agentChecks,
+  ...processChecks
+]

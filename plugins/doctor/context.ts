@@ -1,4 +1,4 @@
-// The input of checks: directory, configuration, store and metrics of a server or an agent.
+// The input of checks: directory, configuration, store and metrics of a server or agent.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '../../kernel/base/clock.ts'
@@ -11,14 +11,14 @@ import { thisHost } from './host.ts'
 
 type Given = Pick<DoctorContext, 'role' | 'dir' | 'keys'>
 
-/** Returns the context of this machine, and a function that closes what checks have opened. */
+/** Returns the context of this machine. `close` closes the store, if a check opened it. */
 export function openContext(given: Given): { context: DoctorContext; close: () => Promise<void> } {
   const isRunning = isLocked(given.dir)
   let store: Promise<Database> | undefined
   let page: Promise<readonly Sample[] | null> | undefined
 
   async function query<R>(table: string, sql: string): Promise<readonly R[]> {
-    const place = storeOf(given)
+    const place = storePlace(given)
     if (given.role !== 'server' || place === null) return []
     store ??= openStore(place, []) // without plugins: no migration runs
     return (await store).read(async em => {
@@ -40,17 +40,17 @@ export function openContext(given: Given): { context: DoctorContext; close: () =
         return page
       }
     },
-    close: async () => (await store?.catch(() => null))?.close() // an error of the store was a finding
+    close: async () => (await store?.catch(() => null))?.close() // a store error was already a finding
   }
 }
 
-/** Returns where the store of a server is; null before its first start. */
-export function storeOf({ dir, keys }: Pick<DoctorContext, 'dir' | 'keys'>): Place | null {
+/** Returns the place of the server's store, or null before the first start. */
+export function storePlace({ dir, keys }: Pick<DoctorContext, 'dir' | 'keys'>): Place | null {
   const place = placeOf(keys, join(dir, 'sluice.db'))
   return typeof place !== 'string' || existsSync(place) ? place : null
 }
 
-/** Tries the lock of the directory, and releases it at once. */
+/** Takes the lock of the directory, if it is free, and releases it at once. */
 function isLocked(dir: string): boolean {
   if (!existsSync(join(dir, 'lock.db'))) return false
   try {
@@ -72,11 +72,11 @@ async function readMetrics(listen: unknown): Promise<readonly Sample[] | null> {
     const response = await fetch(url, { signal: AbortSignal.timeout(scrapeMs) })
     return response.ok ? samplesIn(await response.text()) : null
   } catch {
-    return null // the check of the ports says that nobody listens there
+    return null // the check `ports` reports that nothing listens there
   }
 }
 
-/** Reads the text format of Prometheus. Values of labels in it have no unescaped quotation marks. */
+/** Parses the Prometheus text format. */
 function samplesIn(text: string): readonly Sample[] {
   return [...text.matchAll(/^(\w+)(?:\{(.*)\})? (\S+)$/gm)].map(([, name = '', labels = '', value]) => ({
     name,

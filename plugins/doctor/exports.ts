@@ -1,21 +1,21 @@
-// Checks of a machine that runs a server or an agent, or shall.
+// Checks of a machine that runs, or will run, a server or an agent.
 import { defineSlot } from '../../kernel/slot.ts'
 import type { Host } from './host.ts'
 
-/** The server or agent that is examined. */
+/** The server or agent to check. */
 export interface DoctorContext {
   readonly role: 'server' | 'agent'
   /** The data directory of the server, or the state directory of the agent. */
   readonly dir: string
-  /** Top-level keys of the configuration, with defaults, checked. */
+  /** Top-level keys of the configuration, validated, with defaults. */
   readonly keys: Readonly<Record<string, unknown>>
   /** True if another process has locked the directory: a running server or agent, or a command such as restore. */
   readonly isRunning: boolean
   readonly now: number // ms since 1970
   readonly host: Host
-  /** Returns rows of a table of the server's store; none if there is no store or no such table yet. */
+  /** Queries a table of the server's store. Returns no rows if the store or the table does not exist yet. */
   readonly query: <R>(table: string, sql: string) => Promise<readonly R[]>
-  /** Returns the metrics of the running server or agent; null where none runs, or it does not serve them. */
+  /** Returns the metrics of the running server or agent, or null if none runs or serves metrics. */
   readonly metrics: () => Promise<readonly Sample[] | null>
 }
 
@@ -26,29 +26,28 @@ export interface Sample {
   readonly value: number
 }
 
-/** A kind of finding. */
 export interface FindingKind {
   readonly status: 'warn' | 'fail'
   readonly when: string // for the documentation
-  readonly remedy: string // what to do, as a line for the operator
+  readonly remedy: string // one line for the operator
 }
 
-/** The result of a check: a success, or a finding with an optional remedy more specific than that of its kind. */
+/** The result of a check: a success, or a finding, which may replace the remedy of its kind. */
 export type Finding<Id extends string = string> =
   | { readonly ok: string }
   | { readonly id: Id; readonly message: string; readonly remedy?: string }
 
-/** `Id`: 'disk.low', stable, and never used for another finding. */
+/** `Id`: the ids of findings, such as 'disk.low'. An id never changes its meaning. */
 export interface DoctorCheck<Id extends string = string> {
   readonly name: string // 'disk'
-  readonly of: readonly DoctorContext['role'][]
+  readonly roles: readonly DoctorContext['role'][]
   readonly findings: Readonly<Record<Id, FindingKind>>
-  /** An error that it throws is the finding 'check.failed' with the error's message. */
+  /** A thrown error becomes the finding 'check.failed'. */
   run(context: DoctorContext): Promise<readonly Finding<Id>[]>
 }
 
 export const defineCheck = <Id extends string>(check: DoctorCheck<Id>): DoctorCheck =>
-  check as unknown as DoctorCheck // `findings` has each id that `run` returns
+  check as unknown as DoctorCheck // `findings` declares every id that `run` returns
 
-/** Read by a command, without services: use `fill`, not `fillWith`. */
+/** A command reads this slot without services: use `fill`, not `fillWith`. */
 export const checkSlot = defineSlot<DoctorCheck>('doctor.check', { keyOf: ({ name }) => name })

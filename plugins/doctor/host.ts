@@ -1,24 +1,23 @@
-// Reads facts about the machine for checks.
 import { execFile } from 'node:child_process'
 import { getServers } from 'node:dns'
 import { readFileSync, realpathSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
-import { isMountedReadOnly } from './mounts.ts'
+import { findMount } from '../cli/exports.ts'
 
+/** The machine to check. Tests replace it. */
 export interface Host {
-  /** Returns the text of a file of the system, such as /proc/sys/fs/pipe-max-size; null where it cannot be read. */
+  /** Returns the text of a system file, such as /proc/sys/fs/pipe-max-size, or null if it is unreadable. */
   read(path: string): string | null
-  /** Returns what a program prints; null where there is none, or it fails. */
+  /** Returns the standard output of a program, or null if it is missing or fails. */
   ask(program: string, ...args: readonly string[]): Promise<string | null>
-  /** Returns what is left on the filesystem of a directory that exists. */
+  /** Returns the free space on the filesystem of an existing directory. */
   space(dir: string): Promise<Space>
-  /** Returns the name servers of the system. */
   nameServers(): readonly string[]
 }
 
 interface Space {
   readonly bytes: number
-  readonly files: number | null // null: the filesystem does not count them
+  readonly files: number | null // free inodes; null: the filesystem does not count them
   readonly isReadOnly: boolean
 }
 
@@ -29,7 +28,7 @@ export const thisHost: Host = {
     try {
       return readFileSync(path, 'utf8')
     } catch {
-      return null // another system, or a file that only others may read: what it would tell is not examined
+      return null // missing on this system, or not readable by this user
     }
   },
   ask(program, ...args) {
@@ -39,13 +38,13 @@ export const thisHost: Host = {
   },
   async space(dir) {
     const { bavail, bsize, files, ffree } = await statfs(dir)
-    const isReadOnly = isMountedReadOnly(realpathSync(dir), thisHost.read('/proc/self/mountinfo') ?? '')
+    const { isReadOnly } = findMount(realpathSync(dir), thisHost.read('/proc/self/mountinfo') ?? '')
     return { bytes: bavail * bsize, files: files > 0 ? ffree : null, isReadOnly }
   },
   nameServers: getServers
 }
 
-/** Returns the number that is all of a file's text; null where there is none. */
+/** Returns the number in a file that contains nothing else, or null. */
 export function numberIn(host: Host, path: string): number | null {
   const text = host.read(path)?.trim() ?? ''
   return /^\d+$/.test(text) ? Number(text) : null

@@ -51,9 +51,9 @@ t.test('the file enrolls, forwards with the engine beside it, and checks its hos
     rows.filter(({ check }) => ['agent', 'journal', 'rule_ports'].includes(check)),
     [
       { id: 'agent.not_running' },
-      { is: 'ok', says: /\d/ },
-      { check: 'journal', is: 'ok' },
-      { is: 'ok', says: /^1 rule/ }
+      { status: 'ok', message: /\d/ },
+      { check: 'journal', status: 'ok' },
+      { status: 'ok', message: /^1 saved rule/ }
     ]
   )
 })

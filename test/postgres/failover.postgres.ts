@@ -7,7 +7,7 @@ import t from 'tap'
 import { openRunningAgent } from '../../kit/running-agent.ts'
 import { connectAgent } from '../../kit/scripted-agent.ts'
 import { insertClient, type TestServer, testServer } from '../../kit/test-server.ts'
-import { expectFound, findingsOf, freePorts } from '../../plugins/doctor/test/provoke.ts'
+import { expectFound, freePorts, runCheck } from '../../plugins/doctor/test/provoke-findings.ts'
 import { freePort } from '../support/ports.ts'
 import { privateDir } from '../support/private-dir.ts'
 import { start } from '../support/process.ts'
@@ -202,7 +202,7 @@ t.test(
     await untilTrue(pair.primary, `select current_setting('synchronous_standby_names') <> '' as yes`)
 
     t.same(
-      (await findingsOf('store', {}, { keys: { store_url: pair.url } })).map(finding => 'ok' in finding),
+      (await runCheck('store', {}, { keys: { store_url: pair.url } })).map(finding => 'ok' in finding),
       [true]
     )
   }

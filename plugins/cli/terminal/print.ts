@@ -107,7 +107,7 @@ const styles: Readonly<Record<string, Style>> = {
 }
 
 function paintedCell(name: string, cell: string, terminal: Terminal | undefined): string {
-  const style = /(^|_)(state|status|health|is)$/.test(name) ? styles[cell] : undefined
+  const style = /(^|_)(state|status|health)$/.test(name) ? styles[cell] : undefined
   return style && terminal ? terminal.paint(style, cell) : cell
 }
 

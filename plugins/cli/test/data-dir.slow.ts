@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, sta
 import { join } from 'node:path'
 import t from 'tap'
 import { sluice } from '../../../test/support/process.ts'
-import { unsuitableKind } from '../server/check-filesystem.ts'
+import { unsuitableFilesystem } from '../server/check-filesystem.ts'
 
 const uri = `svc://127.0.0.1:1/enroll?pin=sha256:${'a'.repeat(64)}&code=x`
 const backup = 'nightly.backup'
@@ -35,7 +35,7 @@ t.test('a directory that others can read or write is refused with 78 and stays u
   t.same(readdirSync(dir), [])
 })
 
-const skip = unsuitableKind('/dev/shm') === 'tmpfs' ? false : 'there is no tmpfs at /dev/shm'
+const skip = unsuitableFilesystem('/dev/shm') === 'tmpfs' ? false : 'there is no tmpfs at /dev/shm'
 
 t.test(
   'on an unsuitable filesystem nothing is created, and a directory keeps its mode',

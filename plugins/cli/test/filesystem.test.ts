@@ -1,5 +1,6 @@
 import t from 'tap'
-import { refusedKind, typeAt } from '../server/check-filesystem.ts'
+import { unsuitableType } from '../server/check-filesystem.ts'
+import { findMount } from '../server/find-mount.ts'
 
 t.test(
   'network, cluster, guest-share and memory filesystems are refused; local FUSE filesystems are allowed',
@@ -9,8 +10,8 @@ t.test(
       'tmpfs ramfs nfs nfs4 cifs smb3 9p virtiofs vboxsf gpfs beegfs beegfs_nodev ocfs2 gfs2 ceph lustre afs ' +
       'fuse fuse.sshfs fuse.glusterfs fuse.s3fs fuse.rclone fuse.grpcfuse fuse.unknown'
 
-    for (const type of allowed.split(' ')) t.equal(refusedKind(type), null, type)
-    for (const type of unsuitable.split(' ')) t.equal(refusedKind(type), type)
+    for (const type of allowed.split(' ')) t.equal(unsuitableType(type), null, type)
+    for (const type of unsuitable.split(' ')) t.equal(unsuitableType(type), type)
   }
 )
 
@@ -28,5 +29,5 @@ t.test('a path has the filesystem of its innermost mount; of several there, the 
     ['/srv/my disk/data', 'fuse.sshfs'],
     ['/mnt/data', 'xfs']
   ] as const
-  for (const [path, type] of table) t.equal(typeAt(path, mounts), type, path)
+  for (const [path, type] of table) t.equal(findMount(path, mounts).type, type, path)
 })

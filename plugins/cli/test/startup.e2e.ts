@@ -9,7 +9,7 @@ import { openStore } from '../../../kernel/store/open.ts'
 import { privateDir } from '../../../test/support/private-dir.ts'
 import { sluice, start } from '../../../test/support/process.ts'
 import { notOnPostgres } from '../../../test/support/store.ts'
-import { unsuitableKind } from '../server/check-filesystem.ts'
+import { unsuitableFilesystem } from '../server/check-filesystem.ts'
 
 const freePorts = {
   SVC_OPERATOR_HTTP_LISTEN: '127.0.0.1:0',
@@ -53,7 +53,7 @@ t.test(
 )
 
 const tmpfs = '/dev/shm'
-const skip = unsuitableKind(tmpfs) === 'tmpfs' ? false : 'there is no tmpfs at /dev/shm'
+const skip = unsuitableFilesystem(tmpfs) === 'tmpfs' ? false : 'there is no tmpfs at /dev/shm'
 
 t.test('a start on a filesystem without durable storage fails with 78', { skip }, async t => {
   const dir = mkdtempSync(join(tmpfs, 'sluice-test-'))

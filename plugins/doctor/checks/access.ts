@@ -1,7 +1,7 @@
-// Checks whether somebody can sign in.
-import { storeOf } from '../context.ts'
+// Users who cannot sign in, and tokens.
+import { storePlace } from '../context.ts'
 import { defineCheck, type Finding } from '../exports.ts'
-import { listOf, plural } from '../words.ts'
+import { listNames, plural } from '../finding-text.ts'
 
 const dayMs = 86_400_000
 
@@ -13,32 +13,33 @@ type UserId =
 
 export const users = defineCheck<UserId>({
   name: 'users',
-  of: ['server'],
+  roles: ['server'],
   findings: {
     'users.no_administrator': {
       status: 'warn',
-      when: 'nobody is an administrator yet: whoever has the setup token of the log can become one',
+      when: 'there is no administrator yet: anyone with the setup token from the log can become one',
       remedy: 'run sluice setup'
     },
     'users.one_administrator': {
       status: 'warn',
-      when: 'only one enabled user is an administrator: a lost password needs the host of the server',
-      remedy: 'make a second one: sluice user create NAME --role superadmin'
+      when: 'only one enabled user is an administrator: to replace a lost password you need the server host',
+      remedy: 'create a second one: sluice user create NAME --role superadmin'
     },
     'users.no_access': {
       status: 'warn',
       when: 'an enabled user has neither a password nor a valid token, and never had a session',
       remedy:
-        'sluice credential issue --user NAME, or sluice user reset-password NAME; else disable or delete the user'
+        'run sluice credential issue --user NAME or sluice user reset-password NAME; or disable or delete the user'
     },
     'users.password_expired': {
       status: 'warn',
-      when: 'a temporary password has expired and was not changed',
-      remedy: 'make another one: sluice user reset-password NAME'
+      when: 'a temporary password expired before the user changed it',
+      remedy: 'issue another one: sluice user reset-password NAME'
     }
   },
   async run({ dir, now, query, keys }) {
-    if (storeOf({ dir, keys }) === null) return [{ ok: 'the first start prints how to make the first' }]
+    if (storePlace({ dir, keys }) === null)
+      return [{ ok: 'the first start prints how to create the first one' }]
     const enabled = await query<{ id: string; role: string }>(
       'kernel_user',
       'select id, role from kernel_user where not disabled order by id'
@@ -57,21 +58,24 @@ export const users = defineCheck<UserId>({
          where revoked_at is null and coalesce(expires_at, ${now} + 1) > ${now}) order by id`
     )
     if (without.length > 0)
-      found.push({ id: 'users.no_access', message: `cannot sign in: ${listOf(without.map(({ id }) => id))}` })
-    const late = await query<{ id: string }>(
+      found.push({
+        id: 'users.no_access',
+        message: `cannot sign in: ${listNames(without.map(({ id }) => id))}`
+      })
+    const expired = await query<{ id: string }>(
       'auth_password',
       `select user_id as id from auth_password join kernel_user on kernel_user.id = user_id
        where not disabled and expires_at < ${now} order by user_id`
     )
-    if (late.length > 0)
-      found.push({ id: 'users.password_expired', message: listOf(late.map(({ id }) => id)) })
+    if (expired.length > 0)
+      found.push({ id: 'users.password_expired', message: listNames(expired.map(({ id }) => id)) })
     return found.length > 0 ? found : [{ ok: plural(enabled.length, 'enabled user') }]
   }
 })
 
 export const credentials = defineCheck({
   name: 'credentials',
-  of: ['server'],
+  roles: ['server'],
   findings: {
     'credentials.expire': {
       status: 'warn',
@@ -80,8 +84,8 @@ export const credentials = defineCheck({
     },
     'credentials.unused': {
       status: 'warn',
-      when: 'a token that does not expire was not used for 90 days',
-      remedy: 'revoke what nobody needs: sluice credential revoke CREDENTIAL_ID --user NAME'
+      when: 'a token without expiry has not been used for 90 days',
+      remedy: 'revoke tokens that nobody needs: sluice credential revoke CREDENTIAL_ID --user NAME'
     }
   },
   async run({ now, query }) {
@@ -91,28 +95,28 @@ export const credentials = defineCheck({
       `select id, user_id as user, expires_at as expires, coalesce(last_used_at, created_at) as used
        ${valid} order by user_id, id`
     )
-    const found = (id: 'credentials.expire' | 'credentials.unused', of: typeof rows) =>
-      of.length === 0
+    const find = (id: 'credentials.expire' | 'credentials.unused', tokens: typeof rows) =>
+      tokens.length === 0
         ? []
         : [
             {
               id,
-              message: listOf(
-                of.map(row => `${row.id} of ${row.user}`),
+              message: listNames(
+                tokens.map(row => `${row.id} of ${row.user}`),
                 3
               )
             }
           ]
     const all = [
-      ...found(
+      ...find(
         'credentials.expire',
         rows.filter(({ expires }) => expires !== null && expires < now + 7 * dayMs)
       ),
-      ...found(
+      ...find(
         'credentials.unused',
         rows.filter(({ expires, used }) => expires === null && used < now - 90 * dayMs)
       )
     ]
-    return all.length > 0 ? all : [{ ok: `${rows.length} valid` }]
+    return all.length > 0 ? all : [{ ok: plural(rows.length, 'valid token') }]
   }
 })

@@ -1,10 +1,10 @@
-// An agent: its enrollment, its connection, and what it was told to forward.
+// The enrollment, the connection and the journal of an agent.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '../../../kernel/base/clock.ts'
 import { reasonOf } from '../../../kernel/base/errors.ts'
 import { type DoctorContext, defineCheck, type Finding } from '../exports.ts'
-import { listOf, plural } from '../words.ts'
+import { listNames, plural } from '../finding-text.ts'
 
 type Id =
   | 'agent.not_enrolled'
@@ -18,7 +18,7 @@ type Id =
 
 export const agent = defineCheck<Id>({
   name: 'agent',
-  of: ['agent'],
+  roles: ['agent'],
   findings: {
     'agent.not_enrolled': {
       status: 'fail',
@@ -27,8 +27,8 @@ export const agent = defineCheck<Id>({
     },
     'agent.bundle': {
       status: 'fail',
-      when: 'the bundle cannot be read, or others may read it',
-      remedy: 'correct its rights, or enroll again: sluice agent enroll'
+      when: 'the bundle cannot be read, or other users can read it',
+      remedy: 'correct its permissions, or enroll again: sluice agent enroll'
     },
     'agent.revoked': {
       status: 'fail',
@@ -37,29 +37,29 @@ export const agent = defineCheck<Id>({
     },
     'agent.not_running': {
       status: 'warn',
-      when: 'no agent runs here: nothing is forwarded',
+      when: 'no agent runs here, so nothing is forwarded',
       remedy: 'systemctl start sluice-agent, or sluice agent run'
     },
     'agent.not_connected': {
       status: 'fail',
-      when: 'the agent runs and is not connected to its server; it forwards what it has saved',
-      remedy: 'its reason says why; check that the server runs, and the network on the way to it'
+      when: 'the agent runs but is not connected to its server; it forwards its saved rules',
+      remedy: 'the message shows the reason; check that the server runs, and the network path to it'
     },
     'agent.unreachable_server': {
       status: 'fail',
       when: 'the server does not answer from this host',
-      remedy: 'check that the server runs, its endpoint (sluice settings show), and firewalls on the way'
+      remedy: 'check that the server runs, its endpoint (sluice settings show), and firewalls on the path'
     },
     'agent.pin': {
       status: 'fail',
-      when: 'another certificate than the pinned one answers at the endpoint',
+      when: 'the endpoint answers with a certificate that is not the pinned one',
       remedy:
-        'if the server was made anew, enroll again: sluice client re-enroll NAME; else somebody is in the way'
+        'if the server was reinstalled, enroll again: sluice client re-enroll NAME; otherwise someone may be intercepting the connection'
     },
     'agent.not_in_force': {
       status: 'warn',
-      when: 'a rule or a limit is on this agent and not in force',
-      remedy: 'sluice agent status names each with the reason, and sluice explain-error REASON the remedy'
+      when: 'the agent has a rule or a limit that is not in force',
+      remedy: 'sluice agent status shows the reason for each, sluice explain-error REASON the remedy'
     }
   },
   async run(context) {
@@ -75,32 +75,32 @@ export const agent = defineCheck<Id>({
     if (bundle.revoked_at !== undefined)
       return [{ id: 'agent.revoked', message: `${bundle.client_name} was revoked at ${bundle.revoked_at}` }]
     return context.isRunning
-      ? asked(context)
+      ? askStatus(context)
       : [
-          { id: 'agent.not_running', message: `nothing uses ${context.dir}` },
-          ...(await Promise.all(endpointsOf(bundle).map(endpoint => tried(endpoint, pinsOf(bundle)))))
+          { id: 'agent.not_running', message: `no process uses ${context.dir}` },
+          ...(await Promise.all(endpointsOf(bundle).map(endpoint => tryEndpoint(endpoint, pinsOf(bundle)))))
         ]
   }
 })
 
-async function asked({ dir }: DoctorContext): Promise<Finding<Id>[]> {
+async function askStatus({ dir }: DoctorContext): Promise<Finding<Id>[]> {
   const { askAgent } = await import('../../../agent/local/ask-agent.ts')
   const answer = await askAgent(dir, { command: 'status', args: {} }, systemClock)
   const { connected, reason, server_endpoint, not_in_force, rules } = answer as Status
   const found: Finding<Id>[] = connected
     ? [{ ok: `connected to ${server_endpoint}; ${plural(rules.open, 'rule')} open` }]
     : [{ id: 'agent.not_connected', message: `not connected to ${server_endpoint}: ${reason}` }]
-  const failed = not_in_force.filter(({ message }) => message !== 'closed') // a schedule may close a rule
+  const failed = not_in_force.filter(({ message }) => message !== 'closed') // closed by a schedule
   if (failed.length > 0) {
     const named = failed.map(({ kind, id, reason }) => `${kind} ${id} (${reason})`)
-    found.push({ id: 'agent.not_in_force', message: listOf(named, 3) })
+    found.push({ id: 'agent.not_in_force', message: listNames(named, 3) })
   }
   return found
 }
 
 type Status = import('../../../agent/local/status-command.ts').AgentStatus
 
-async function tried(endpoint: string, pins: readonly string[]): Promise<Finding<Id>> {
+async function tryEndpoint(endpoint: string, pins: readonly string[]): Promise<Finding<Id>> {
   const { connectPinned, PinMismatch } = await import('../../../agent/link/connect-pinned.ts')
   const { signal } = new AbortController()
   try {
@@ -117,18 +117,18 @@ const maxJournalBytes = 2 ** 30
 
 export const journal = defineCheck({
   name: 'journal',
-  of: ['agent'],
+  roles: ['agent'],
   findings: {
     'journal.large': {
       status: 'warn',
-      when: 'saved rules and the journal of delivered bytes have more than 1 GiB: the server has not committed them for long',
-      remedy: 'let the agent reach its server: what is committed is deleted after a day'
+      when: 'saved rules and the delivery journal exceed 1 GiB: the server has not committed the journal for a long time',
+      remedy: 'let the agent reach its server: committed entries are deleted after a day'
     },
     'journal.damaged': {
       status: 'fail',
-      when: 'SQLite finds damage in the saved state',
+      when: 'SQLite detects damage in the saved state',
       remedy:
-        'stop the agent, move state.db away, and start it: the server sends all rules again; unreported bytes are lost'
+        'stop the agent, move state.db elsewhere, and start the agent: the server sends all rules again; unreported bytes are lost'
     }
   },
   async run({ dir }) {

@@ -1,4 +1,4 @@
-// The certificate that agents pin, and that of the operator API.
+// The certificate that agents pin, and the certificate of the operator API.
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
@@ -10,38 +10,38 @@ const soonMs = 21 * 86_400_000
 
 export const certificate = defineCheck({
   name: 'certificate',
-  of: ['server'],
+  roles: ['server'],
   findings: {
     'certificate.pin': {
       status: 'fail',
-      when: 'agents pin another certificate than the server has: none can connect',
-      remedy: 'see sluice cert show, and cert activate'
+      when: 'agents pin a certificate that the server does not have, so none can connect',
+      remedy: 'see sluice cert show and sluice cert activate'
     },
     'certificate.store_key': {
       status: 'fail',
-      when: 'the certificate is in the store, and store.key of the data directory does not open it: the server does not start',
-      remedy: 'copy store.key from the data directory of a server that runs on the store'
+      when: 'the certificate is in the store, but store.key in the data directory cannot decrypt it: the server does not start',
+      remedy: 'copy store.key from the data directory of a server that runs on this store'
     },
     'certificate.waiting': {
       status: 'warn',
-      when: 'another certificate waits to be activated',
-      remedy: 'when waiting_for of cert show is empty, stop the server and run sluice cert activate'
+      when: 'another certificate waits for activation',
+      remedy: 'when waiting_for in sluice cert show is empty, stop the server and run sluice cert activate'
     },
     'certificate.expired': {
       status: 'warn',
-      when: 'it has expired; agents check only the pin',
+      when: 'the certificate has expired; agents check only the pin',
       remedy: 'rotate it when convenient: sluice cert reissue --rotate'
     },
     'certificate.expires': {
       status: 'warn',
-      when: 'it expires within three weeks; agents check only the pin',
+      when: 'the certificate expires within three weeks; agents check only the pin',
       remedy: 'rotate it when convenient: sluice cert reissue --rotate'
     }
   },
   async run({ dir, keys, now, query }) {
     const current = await findServedCertificate({ dir, keys, query })
     if (!current) return [{ ok: 'the first start creates one' }]
-    const fault = faultOf(current.requireKey)
+    const fault = catchFault(current.requireKey)
     if (fault) return [{ id: 'certificate.store_key', message: fault.message }]
     const values = await query<{ name: string; value: string }>(
       'kernel_store_value',
@@ -53,11 +53,11 @@ export const certificate = defineCheck({
       return [
         {
           id: 'certificate.pin',
-          message: `agents pin ${pinned}, and the certificate is ${current.fingerprint}`
+          message: `agents pin ${pinned}, but the certificate is ${current.fingerprint}`
         }
       ]
     if (stored('next_leaf') !== undefined)
-      return [{ id: 'certificate.waiting', message: 'another certificate waits to be activated' }]
+      return [{ id: 'certificate.waiting', message: 'another certificate waits for activation' }]
     const end = new X509Certificate(current.cert).validToDate
     if (end.getTime() < now)
       return [{ id: 'certificate.expired', message: `it expired at ${end.toISOString()}` }]
@@ -67,7 +67,7 @@ export const certificate = defineCheck({
   }
 })
 
-function faultOf(work: () => void): Fault | null {
+function catchFault(work: () => void): Fault | null {
   try {
     work()
     return null
@@ -87,11 +87,11 @@ type Id =
 
 export const api = defineCheck<Id>({
   name: 'api',
-  of: ['server'],
+  roles: ['server'],
   findings: {
     'api.exposed': {
       status: 'fail',
-      when: 'the operator API listens beyond loopback without TLS, and no proxy in front is trusted: tokens and passwords cross the network in clear',
+      when: 'the operator API listens beyond loopback without TLS or a trusted proxy: tokens and passwords cross the network unencrypted',
       remedy:
         'set operator_http_tls_cert_path and operator_http_tls_key_path; or listen on loopback; or put a TLS proxy in front and set trusted_proxies'
     },
@@ -102,7 +102,7 @@ export const api = defineCheck<Id>({
     },
     'api.certificate_expired': {
       status: 'fail',
-      when: 'the certificate of the operator API has expired: callers refuse it',
+      when: 'the certificate of the operator API has expired, so browsers and commands refuse it',
       remedy: 'renew it, then systemctl reload sluice-server'
     },
     'api.certificate_expires': {
@@ -113,29 +113,30 @@ export const api = defineCheck<Id>({
     'api.certificate_name': {
       status: 'warn',
       when: 'the certificate of the operator API does not cover the name in operator_http_public_origin',
-      remedy: 'get one that covers the name, or correct operator_http_public_origin'
+      remedy: 'get a certificate that covers the name, or correct operator_http_public_origin'
     },
     'metrics.exposed': {
       status: 'warn',
-      when: 'the metrics, which need no credential, are served beyond loopback',
-      remedy: 'let metrics_listen be on loopback, or let a firewall admit only Prometheus'
+      when: 'the metrics, which need no authentication, are served beyond loopback',
+      remedy: 'set metrics_listen to a loopback address, or let a firewall admit only Prometheus'
     }
   },
   async run({ keys, now }) {
     const path = keys['operator_http_tls_cert_path']
-    const isTrusting = (keys['trusted_proxies'] as readonly string[] | undefined)?.length !== 0
+    const hasTrustedProxy = (keys['trusted_proxies'] as readonly string[] | undefined)?.length !== 0
     const found: Finding<Id>[] = []
     const listen = String(keys['operator_http_listen'])
-    if (!isLoopback(listen) && path === undefined && !isTrusting)
+    if (!isLoopback(listen) && path === undefined && !hasTrustedProxy)
       found.push({ id: 'api.exposed', message: `operator_http_listen is ${listen}, without TLS` })
     const metrics = String(keys['metrics_listen'])
     if (!isLoopback(metrics)) found.push({ id: 'metrics.exposed', message: `metrics_listen is ${metrics}` })
-    if (typeof path === 'string') found.push(...judge(path, keys['operator_http_public_origin'], now))
+    if (typeof path === 'string')
+      found.push(...checkApiCertificate(path, keys['operator_http_public_origin'], now))
     return found.length > 0 ? found : [{ ok: `the operator API listens on ${listen}` }]
   }
 })
 
-function judge(path: string, origin: unknown, now: number): Finding<Id>[] {
+function checkApiCertificate(path: string, origin: unknown, now: number): Finding<Id>[] {
   let own: X509Certificate
   try {
     own = new X509Certificate(readFileSync(path))

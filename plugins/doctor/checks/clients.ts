@@ -1,8 +1,8 @@
-// The edge hosts as the store knows them.
+// Versions and last connections of clients, from the store.
 import { ownVersion } from '../../../kernel/base/version.ts'
 import { isAtLeast } from '../../../kernel/base/version-range.ts'
 import { defineCheck, type Finding } from '../exports.ts'
-import { ageOf, listOf } from '../words.ts'
+import { formatAge, listNames } from '../finding-text.ts'
 
 const hourMs = 3_600_000
 const offlineMs = 7 * 24 * hourMs
@@ -18,28 +18,28 @@ interface Row {
 
 export const clients = defineCheck<Id>({
   name: 'clients',
-  of: ['server'],
+  roles: ['server'],
   findings: {
     'clients.older': {
       status: 'warn',
       when: 'an agent is older than the server',
-      remedy: 'update them: the server refuses what they do not support'
+      remedy: 'update the agent: the server refuses features that it does not support'
     },
     'clients.newer': {
       status: 'warn',
       when: 'an agent is newer than the server',
-      remedy: 'update the server first: it does not know what they can do'
+      remedy: 'update the server first: it does not know the features of newer agents'
     },
     'clients.unseen': {
       status: 'warn',
-      when: 'a client was enrolled more than an hour ago and never connected',
+      when: 'a client was enrolled more than an hour ago but never connected',
       remedy:
-        'start its agent (sluice agent run), or run sluice agent doctor there; else sluice client delete'
+        'start its agent (sluice agent run), or run sluice agent doctor on its host; or remove the client: sluice client delete'
     },
     'clients.offline': {
       status: 'warn',
-      when: 'a client was not connected for a week',
-      remedy: 'run sluice agent doctor on its host; or sluice client delete, if it is gone'
+      when: 'a client has been offline for a week',
+      remedy: 'run sluice agent doctor on its host; or remove the client: sluice client delete'
     }
   },
   async run({ now, query }) {
@@ -50,38 +50,38 @@ export const clients = defineCheck<Id>({
     )
     const found: Finding<Id>[] = []
     const ours = ownVersion()
-    const named = (id: Id, rows: readonly Row[], text: (row: Row) => string, before: string): void => {
-      if (rows.length > 0) found.push({ id, message: `${before}: ${listOf(rows.map(text))}` })
+    const report = (id: Id, rows: readonly Row[], text: (row: Row) => string, prefix: string): void => {
+      if (rows.length > 0) found.push({ id, message: `${prefix}: ${listNames(rows.map(text))}` })
     }
     const withVersion = ({ name, version }: Row): string => `${name} ${version}`
     const isOlder = ({ version }: Row): boolean => version !== null && !isAtLeast(version, ours)
     const isNewer = ({ version }: Row): boolean => version !== null && !isAtLeast(ours, version)
-    named('clients.older', rows.filter(isOlder), withVersion, 'older than this server')
-    named('clients.newer', rows.filter(isNewer), withVersion, 'newer than this server')
+    report('clients.older', rows.filter(isOlder), withVersion, 'older than this server')
+    report('clients.newer', rows.filter(isNewer), withVersion, 'newer than this server')
     const unseen = rows.filter(({ seen, enrolled }) => seen === null && enrolled < now - hourMs)
-    named('clients.unseen', unseen, ({ name }) => name, 'never connected')
+    report('clients.unseen', unseen, ({ name }) => name, 'never connected')
     const offline = rows.filter(({ seen }) => seen !== null && seen < now - offlineMs)
-    named(
+    report(
       'clients.offline',
       offline,
-      ({ name, seen }) => `${name} for ${ageOf(now - (seen ?? 0))}`,
-      'not connected'
+      ({ name, seen }) => `${name} for ${formatAge(now - (seen ?? 0))}`,
+      'offline'
     )
     return found.length > 0
       ? found
-      : [{ ok: `${rows.length} enrolled, of the version ${ours} as far as seen` }]
+      : [{ ok: `${rows.length} enrolled, none with another known version than ${ours}` }]
   }
 })
 
 export const enrollments = defineCheck({
   name: 'enrollments',
-  of: ['server'],
+  roles: ['server'],
   findings: {
     'enrollments.expired': {
       status: 'warn',
-      when: 'the last enrollment code of a name has expired in the last week, and nobody used it',
+      when: 'the last enrollment code for a name expired within the last week, unused',
       remedy:
-        'make another one: sluice client enroll NAME; if the command failed on the host, run sluice agent doctor there'
+        'issue another code: sluice client enroll NAME; if the command failed on the host, run sluice agent doctor there'
     }
   },
   async run({ now, query }) {
@@ -92,6 +92,6 @@ export const enrollments = defineCheck({
        and name not in (select name from kernel_client where token_hash is not null) order by name`
     )
     if (rows.length === 0) return [{ ok: 'no code has expired unused' }]
-    return [{ id: 'enrollments.expired', message: `never used: ${listOf(rows.map(({ name }) => name))}` }]
+    return [{ id: 'enrollments.expired', message: `never used: ${listNames(rows.map(({ name }) => name))}` }]
   }
 })

@@ -5,21 +5,21 @@ const aheadMs = 60_000
 
 export const clock = defineCheck({
   name: 'clock',
-  of: ['server', 'agent'],
+  roles: ['server', 'agent'],
   findings: {
     'clock.behind': {
       status: 'fail',
-      when: 'a client was enrolled or seen at a time that is still to come: expired sessions and codes would be valid',
+      when: 'a client was enrolled or seen at a future time: if the clock is behind, expired sessions and codes are valid',
       remedy: 'set the clock and enable NTP'
     },
     'clock.unsynchronized': {
       status: 'warn',
-      when: 'systemd says that nothing synchronizes the clock',
+      when: 'systemd reports that the clock is not synchronized',
       remedy: 'enable NTP: timedatectl set-ntp true, or install chrony'
     },
     'clock.zone_unknown': {
       status: 'warn',
-      when: 'the time zone of the environment does not exist: rules of plugins with weekly hours follow another one',
+      when: 'the time zone in TZ does not exist, so weekly hours of rules follow another time zone',
       remedy: 'correct TZ, or unset it'
     }
   },
@@ -37,18 +37,18 @@ export const clock = defineCheck({
       })
     const synchronized = await host.ask('timedatectl', 'show', '--property=NTPSynchronized', '--value')
     if (synchronized?.trim() === 'no')
-      found.push({ id: 'clock.unsynchronized', message: 'nothing synchronizes the clock of this host' })
+      found.push({ id: 'clock.unsynchronized', message: 'the clock of this host is not synchronized' })
     const zone = process.env['TZ']?.replace(/^:/, '')
     if (zone !== undefined && zone !== '' && !isZone(zone))
       found.push({
         id: 'clock.zone_unknown',
-        message: `TZ is ${JSON.stringify(zone)}, which is no time zone`
+        message: `TZ is ${JSON.stringify(zone)}, which is not a time zone`
       })
-    return found.length > 0 ? found : [{ ok: `it is ${timestamp(now)}, not behind the times of the clients` }]
+    return found.length > 0 ? found : [{ ok: `it is ${timestamp(now)}, later than all times in the store` }]
   }
 })
 
-/** Names of the database, files of it, and rules of POSIX such as CET-1CEST. */
+/** Accepts names of the time zone database, paths of its files, and POSIX rules such as CET-1CEST. */
 function isZone(zone: string): boolean {
   if (zone.startsWith('/') || /^(?:[A-Za-z]{3,}|<[\w+-]+>)[+-]?\d/.test(zone)) return true
   try {

@@ -1,13 +1,13 @@
-// The directory of the store and of the secrets: its filesystem, rights, and free space.
+// The directory of a server or agent: filesystem, permissions, owner and free space.
 import { existsSync, statSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { unsuitableKind } from '../../cli/exports.ts'
+import { unsuitableFilesystem } from '../../cli/exports.ts'
 import { defineCheck, type Finding } from '../exports.ts'
 
 export const directory = defineCheck({
   name: 'directory',
-  of: ['server', 'agent'],
+  roles: ['server', 'agent'],
   findings: {
     'directory.filesystem': {
       status: 'fail',
@@ -16,33 +16,33 @@ export const directory = defineCheck({
     },
     'directory.rights': {
       status: 'fail',
-      when: 'other users may read or write the directory or a file in it',
+      when: 'other users can read or write the directory or a file in it',
       remedy: 'run chmod go= on it'
     },
     'directory.owner': {
       status: 'fail',
-      when: 'a file in the directory belongs to another user than the directory',
-      remedy: 'run chown on it: the service cannot write what another user owns'
+      when: 'a file in the directory belongs to a user who does not own the directory',
+      remedy: 'run chown on it: the service cannot write files of another user'
     }
   },
   async run({ dir }) {
-    const kind = unsuitableKind(dir)
+    const kind = unsuitableFilesystem(dir)
     if (kind !== null) return [{ id: 'directory.filesystem', message: `${dir} is on ${kind}` }]
     if (!existsSync(dir)) return [{ ok: `the first start creates ${dir}` }]
     const { uid } = statSync(dir)
     const names = await readdir(dir)
-    const files = names.map(name => join(dir, name)).filter(path => existsSync(path)) // not those that vanish
+    const files = names.map(name => join(dir, name)).filter(path => existsSync(path)) // skips files that vanish in between
     const open = [dir, ...files].filter(path => (statSync(path).mode & 0o066) !== 0)
     const foreign = files.filter(path => statSync(path).uid !== uid)
     const found = [
       ...open.map(path => ({
         id: 'directory.rights' as const,
-        message: `others may read or write ${path}`,
+        message: `others can read or write ${path}`,
         remedy: `run chmod go= ${path}`
       })),
       ...foreign.map(path => ({
         id: 'directory.owner' as const,
-        message: `${path} belongs to user ${statSync(path).uid}, and ${dir} to ${uid}`,
+        message: `${path} belongs to user ${statSync(path).uid}, but ${dir} to ${uid}`,
         remedy: `run chown --reference=${dir} ${path}`
       }))
     ]
@@ -58,38 +58,38 @@ type DiskId = 'disk.full' | 'disk.low' | 'disk.inodes' | 'disk.read_only'
 
 export const disk = defineCheck<DiskId>({
   name: 'disk',
-  of: ['server', 'agent'],
+  roles: ['server', 'agent'],
   findings: {
     'disk.full': {
       status: 'fail',
-      when: 'less than 16 MiB are free',
-      remedy: 'free space: on a full disk changes are refused, and reports wait'
+      when: 'less than 16 MiB is free',
+      remedy: 'free space: a full disk makes the server refuse changes and the agent delay its reports'
     },
     'disk.low': {
       status: 'warn',
-      when: 'less than 512 MiB are free',
-      remedy: 'free some space: on a full disk changes are refused, and reports wait'
+      when: 'less than 512 MiB is free',
+      remedy: 'free some space: a full disk makes the server refuse changes and the agent delay its reports'
     },
     'disk.inodes': {
       status: 'warn',
-      when: 'less than 1,000 files can be made',
-      remedy: 'delete small files: df -i shows the use of inodes, and without one no file can be made'
+      when: 'fewer than 1,000 inodes are free',
+      remedy: 'delete small files (df -i shows the usage): every file needs an inode'
     },
     'disk.read_only': {
       status: 'fail',
       when: 'the filesystem is mounted read-only',
-      remedy: 'see dmesg for an error of the disk, and mount it read-write'
+      remedy: 'look for disk errors in dmesg, then remount the filesystem read-write'
     }
   },
   async run({ dir, host }) {
     const at = nearest(dir)
     const { bytes, files, isReadOnly } = await host.space(at)
     const found: Finding<DiskId>[] = []
-    const message = `${Math.floor(bytes / 2 ** 20)} MiB are free at ${at}`
+    const message = `${Math.floor(bytes / 2 ** 20)} MiB free at ${at}`
     if (bytes < neededFreeBytes) found.push({ id: 'disk.full', message })
     else if (bytes < wantedFreeBytes) found.push({ id: 'disk.low', message })
     if (files !== null && files < wantedFreeInodes)
-      found.push({ id: 'disk.inodes', message: `${files} files can still be made at ${at}` })
+      found.push({ id: 'disk.inodes', message: `${files} inodes free at ${at}` })
     if (isReadOnly)
       found.push({ id: 'disk.read_only', message: `the filesystem of ${at} is mounted read-only` })
     return found.length > 0 ? found : [{ ok: message }]

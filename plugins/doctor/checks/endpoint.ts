@@ -1,4 +1,4 @@
-// Whether agents reach the server at the address that enrollment gives them.
+// The endpoint: can agents reach the server at the address that enrollment gives them?
 import { connect } from 'node:tls'
 import { alpn } from '../../../kernel/wire/control.ts'
 import { endpointFault } from '../../advertised-endpoint/exports.ts'
@@ -21,46 +21,48 @@ type Id =
 
 export const endpoint = defineCheck<Id>({
   name: 'endpoint',
-  of: ['server'],
+  roles: ['server'],
   findings: {
     'endpoint.missing': {
       status: 'warn',
-      when: 'no endpoint is given: only agents of this host can be enrolled',
-      remedy: 'give advertised_endpoint, or run sluice settings set-endpoint HOST:PORT'
+      when: 'no endpoint is configured, so only agents on this host can enroll',
+      remedy: 'set advertised_endpoint, or run sluice settings set-endpoint HOST:PORT'
     },
     'endpoint.loopback': {
       status: 'warn',
-      when: 'the endpoint is a loopback address: agents of other hosts cannot use it',
+      when: 'the endpoint is a loopback address, which agents on other hosts cannot reach',
       remedy:
-        'give an address that they reach: advertised_endpoint, or sluice settings set-endpoint HOST:PORT'
+        'use an address that they can reach: set advertised_endpoint, or run sluice settings set-endpoint HOST:PORT'
     },
     'endpoint.unusable': {
       status: 'fail',
       when: 'the endpoint is not HOST:PORT, or the certificate does not cover its host',
-      remedy: 'see sluice cert reissue --san, and sluice settings'
+      remedy: 'see sluice cert reissue --san and sluice settings'
     },
     'endpoint.silent': {
       status: 'fail',
-      when: 'the server runs, and the endpoint does not answer from this host',
+      when: 'the server runs, but the endpoint does not answer from this host',
       remedy:
         'check name, firewall, port forwarding and control_listen; some networks block only incoming connections'
     },
     'endpoint.other_server': {
       status: 'fail',
       when: 'the endpoint answers with another certificate',
-      remedy: 'check name and port forwarding: agents refuse a server that they do not pin'
+      remedy: 'check name and port forwarding: agents connect only to a server with the pinned certificate'
     }
   },
   async run(context) {
     const current = await findServedCertificate(context)
-    const wanted = await endpointsOf(context)
-    if (!current) return [{ ok: 'checked once there is a certificate' }]
-    if (wanted.length === 0) return [{ id: 'endpoint.missing', message: 'no endpoint is given' }]
-    return (await Promise.all(wanted.map(endpoint => judge(endpoint, current, context.isRunning)))).flat()
+    const wanted = await findEndpoints(context)
+    if (!current) return [{ ok: 'not checked: there is no certificate yet' }]
+    if (wanted.length === 0) return [{ id: 'endpoint.missing', message: 'no endpoint is configured' }]
+    return (
+      await Promise.all(wanted.map(endpoint => checkEndpoint(endpoint, current, context.isRunning)))
+    ).flat()
   }
 })
 
-async function judge(
+async function checkEndpoint(
   endpoint: string,
   current: ServedCertificate,
   isRunning: boolean
@@ -68,16 +70,16 @@ async function judge(
   const fault = endpointFault(endpoint, current.cert)
   if (fault) return [{ id: 'endpoint.unusable', message: fault.message }]
   const loopback: Finding<Id>[] = /^(127\.|localhost:)/.test(endpoint)
-    ? [{ id: 'endpoint.loopback', message: `agents are told to connect to ${endpoint}` }]
+    ? [{ id: 'endpoint.loopback', message: `agents connect to ${endpoint}` }]
     : []
-  return [isRunning ? await connectTo(endpoint, current) : notTried(endpoint), ...loopback]
+  return [isRunning ? await connectTo(endpoint, current) : skipConnect(endpoint), ...loopback]
 }
 
-const notTried = (endpoint: string): Finding<Id> => ({
-  ok: `${endpoint} is covered by the certificate; not tried: no server runs`
+const skipConnect = (endpoint: string): Finding<Id> => ({
+  ok: `the certificate covers ${endpoint}; no connection was tried, because no server runs`
 })
 
-async function endpointsOf({ keys, query }: DoctorContext): Promise<string[]> {
+async function findEndpoints({ keys, query }: DoctorContext): Promise<string[]> {
   const [row] = await query<{ endpoint: string }>(
     'advertised_endpoint',
     'select endpoint from advertised_endpoint'

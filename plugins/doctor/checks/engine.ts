@@ -1,4 +1,4 @@
-// The engine that an agent on this host would run, and what the system gives it.
+// The engine that an agent on this host would use, and its system limits.
 import { release } from 'node:os'
 import { type EngineSelection, selectEngine } from '../../../agent/engine/select-engine.ts'
 import { type DoctorContext, defineCheck, type Finding } from '../exports.ts'
@@ -11,38 +11,38 @@ type Id = 'engine.portable' | 'engine.kernel' | 'engine.pipe_size' | 'engine.pip
 
 export const engine = defineCheck<Id>({
   name: 'engine',
-  of: ['server', 'agent'],
+  roles: ['server', 'agent'],
   findings: {
     'engine.portable': {
       status: 'warn',
-      when: 'the native engine does not load: the portable one takes several times the processor time',
+      when: 'the native engine does not load; the portable engine needs several times the CPU time',
       remedy: 'on Linux install make and g++ (C++20), then run: npm rebuild sluice'
     },
     'engine.kernel': {
       status: 'warn',
-      when: 'Linux is older than 5.11: where a rate limits traffic, the native engine spins instead of sleeping',
+      when: 'Linux is older than 5.11: while a rate limit applies, the native engine spins instead of sleeping',
       remedy: 'update the kernel of this host'
     },
     'engine.pipe_size': {
       status: 'warn',
-      when: 'a pipe may have less than 1 MiB: long transfers take more processor time',
+      when: 'pipes are limited to less than 1 MiB, so long transfers need more CPU time',
       remedy: 'sysctl fs.pipe-max-size=1048576'
     },
     'engine.pipe_pages': {
       status: 'warn',
-      when: 'a user may fill less than 4,096 pages of pipes: all but the first transfers get small pipes',
+      when: 'a user can fill fewer than 4,096 pages of pipes, so only the first transfers get large pipes',
       remedy: 'sysctl fs.pipe-user-pages-soft=16384'
     }
   },
   async run(context) {
     const wanted = context.role === 'agent' ? String(context.keys['engine']) : 'auto'
     const selected = selectEngine(wanted === 'portable' ? 'portable' : 'auto')
-    const chosen = findingOf(selected)
-    return selected.engine === 'portable' ? [chosen] : [chosen, ...limitsOf(context, release())]
+    const chosen = engineFinding(selected)
+    return selected.engine === 'portable' ? [chosen] : [chosen, ...checkLimits(context, release())]
   }
 })
 
-export const findingOf = ({ engine, reason }: Pick<EngineSelection, 'engine' | 'reason'>): Finding<Id> =>
+export const engineFinding = ({ engine, reason }: Pick<EngineSelection, 'engine' | 'reason'>): Finding<Id> =>
   engine === 'native'
     ? { ok: `an agent here forwards with the native engine, ${reason}` }
     : {
@@ -50,8 +50,8 @@ export const findingOf = ({ engine, reason }: Pick<EngineSelection, 'engine' | '
         message: `an agent here forwards with the portable engine: ${reason}`
       }
 
-/** `version`: '6.1.0-18-amd64'. */
-export function limitsOf({ host }: Pick<DoctorContext, 'host'>, version: string): Finding<Id>[] {
+/** `version`: the Linux release, such as '6.1.0-18-amd64'. */
+export function checkLimits({ host }: Pick<DoctorContext, 'host'>, version: string): Finding<Id>[] {
   const found: Finding<Id>[] = []
   const [major = 0, minor = 0] = version.split('.').map(Number)
   if (major < 5 || (major === 5 && minor < 11))

@@ -10,39 +10,39 @@ type Id = 'port.taken' | 'port.privileged' | 'port.address' | 'port.silent' | 'p
 
 export const ports = defineCheck<Id>({
   name: 'ports',
-  of: ['server', 'agent'],
+  roles: ['server', 'agent'],
   findings: {
     'port.taken': {
       status: 'fail',
       when: 'another process listens on a configured address',
-      remedy: 'stop the process that has it (ss -ltnp shows it), or give another address'
+      remedy: 'stop that process (ss -ltnp shows it), or configure another address'
     },
     'port.privileged': {
       status: 'fail',
-      when: 'a configured port needs CAP_NET_BIND_SERVICE, which this user does not have',
-      remedy: 'run it as the unit of sluice service install, which has the capability'
+      when: 'a configured port needs CAP_NET_BIND_SERVICE, which this user lacks',
+      remedy: 'use the systemd unit of sluice service install, which has the capability'
     },
     'port.address': {
       status: 'fail',
-      when: 'a configured address is not one of this host',
-      remedy: 'give an address that ip addr shows, or 0.0.0.0 or [::] for all'
+      when: 'a configured address does not belong to this host',
+      remedy: 'use an address that ip addr shows, or 0.0.0.0 or [::] for all'
     },
     'port.refused': {
       status: 'fail',
       when: 'the system refuses to listen on a configured address for another reason',
-      remedy: 'give another address'
+      remedy: 'configure another address'
     },
     'port.silent': {
       status: 'fail',
-      when: 'a process has locked the directory, and nobody listens on a configured address',
+      when: 'a process has locked the directory, but nothing listens on a configured address',
       remedy:
-        'is it one with another configuration? give its --config; a command such as restore? wait for its end'
+        'if the process uses another configuration, give its --config; if it is a command such as restore, wait until it ends'
     },
     'port.outgoing': {
       status: 'warn',
-      when: 'a configured port is one that the system gives to outgoing connections: a start may find it taken',
+      when: 'a configured port is in the range for outgoing connections, so a start may find it in use',
       remedy:
-        'take a port outside net.ipv4.ip_local_port_range, or reserve it by net.ipv4.ip_local_reserved_ports'
+        'use a port outside net.ipv4.ip_local_port_range, or reserve it in net.ipv4.ip_local_reserved_ports'
     }
   },
   async run(context) {
@@ -81,10 +81,10 @@ interface Address {
 async function answers(key: string, listen: string, { host, port }: Address): Promise<Finding<Id>> {
   const isAny = /^(::|0\.0\.0\.0)$/.test(host)
   return (await canConnect({ host: isAny ? 'localhost' : host, port }))
-    ? { ok: `${key} ${listen} is in use by what runs here` }
+    ? { ok: `${key} ${listen} is in use by the process that runs here` }
     : {
         id: 'port.silent',
-        message: `another process uses this directory, and nobody listens on ${key} ${listen}`
+        message: `another process uses this directory, but nothing listens on ${key} ${listen}`
       }
 }
 
@@ -117,7 +117,7 @@ function canConnect(address: Address): Promise<boolean> {
   return promise.finally(() => socket.destroy())
 }
 
-/** True for a port that outgoing connections may take, and that is not reserved. */
+/** Returns whether an outgoing connection can take the port, because it is in the range and not reserved. */
 export function isOutgoing({ host }: Pick<DoctorContext, 'host'>, port: number): boolean {
   const range = host.read('/proc/sys/net/ipv4/ip_local_port_range')
   const [from = 0, to = 0] = (range ?? '').trim().split(/\s+/).map(Number)
@@ -131,12 +131,12 @@ export function isOutgoing({ host }: Pick<DoctorContext, 'host'>, port: number):
 
 export const bind = defineCheck({
   name: 'bind',
-  of: ['agent'],
+  roles: ['agent'],
   findings: {
     'bind.address': {
       status: 'fail',
-      when: 'an address of `bind` is not one of this host: each rule fails',
-      remedy: 'give addresses that ip addr shows, or 0.0.0.0 and :: for all'
+      when: 'an address in `bind` does not belong to this host, so every rule fails',
+      remedy: 'use addresses that ip addr shows, or 0.0.0.0 and :: for all'
     }
   },
   async run({ keys }) {
@@ -146,7 +146,7 @@ export const bind = defineCheck({
     if (missing.length === 0) return [{ ok: 'rules listen on addresses of this host' }]
     return missing.map(address => ({
       id: 'bind.address' as const,
-      message: `bind has ${address}, which is no address of this host`
+      message: `bind has ${address}, which does not belong to this host`
     }))
   }
 })

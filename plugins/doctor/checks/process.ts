@@ -1,37 +1,37 @@
-// The process that runs, and what the system lets it use.
+// The running process: limits, memory and settings.
 import { ownVersion } from '../../../kernel/base/version.ts'
 import { type DoctorContext, defineCheck, type Finding, type Sample } from '../exports.ts'
 import { numberIn } from '../host.ts'
 
 const wantedDescriptors = 65_536
 
-/** Returns the value of the process that runs; undefined where none serves its metrics. */
-const sampleOf = (samples: readonly Sample[] | null, name: string): number | undefined =>
+/** Returns the metric's value, or undefined if the process does not serve it. */
+const findSample = (samples: readonly Sample[] | null, name: string): number | undefined =>
   samples?.find(sample => sample.name === name)?.value
 
 export const descriptors = defineCheck({
   name: 'descriptors',
-  of: ['server', 'agent'],
+  roles: ['server', 'agent'],
   findings: {
     'descriptors.low': {
       status: 'warn',
-      when: 'less than 65,536 files may be open: each agent and each connection takes one or two',
+      when: 'fewer than 65,536 files can be open; each agent and each connection needs one or two',
       remedy: `raise it to ${wantedDescriptors} or more: ulimit -n, or LimitNOFILE= of the unit`
     },
     'descriptors.near': {
       status: 'warn',
-      when: 'four fifths of the files that may be open are open',
+      when: 'more than 80 % of the allowed files are open',
       remedy: 'raise LimitNOFILE= of the unit, and restart it'
     }
   },
   async run({ host, metrics }) {
     const samples = await metrics()
-    const running = sampleOf(samples, 'process_max_fds')
+    const running = findSample(samples, 'process_max_fds')
     const limits = host.read('/proc/self/limits')
     const own = Number(/^Max open files\s+(\d+)/m.exec(limits ?? '')?.[1] ?? Number.POSITIVE_INFINITY)
     const [limit, where] =
       running === undefined || running <= 0 ? [own, 'in this shell'] : [running, 'in the running process']
-    const open = sampleOf(samples, 'process_open_fds') ?? 0
+    const open = findSample(samples, 'process_open_fds') ?? 0
     const message = `${limit === Number.POSITIVE_INFINITY ? 'no limit' : limit} ${where}`
     if (open > limit * 0.8) return [{ id: 'descriptors.near', message: `${open} of ${message} are open` }]
     return limit < wantedDescriptors ? [{ id: 'descriptors.low', message }] : [{ ok: message }]
@@ -42,7 +42,7 @@ const mib = 2 ** 20
 
 export const memory = defineCheck({
   name: 'memory',
-  of: ['server', 'agent'],
+  roles: ['server', 'agent'],
   findings: {
     'memory.limit': {
       status: 'warn',
@@ -51,13 +51,13 @@ export const memory = defineCheck({
     },
     'memory.low': {
       status: 'warn',
-      when: 'less than 5 % of the memory of this host are available',
-      remedy: 'end what is not needed, or add memory: the system ends processes when none is left'
+      when: 'less than 5 % of the memory of this host is available',
+      remedy: 'stop programs or add memory: when none is left, the system kills processes'
     },
     'memory.swap': {
       status: 'warn',
-      when: 'more than half of the swap space is in use: the heartbeats of a swapped process come late',
-      remedy: 'add memory, or give the unit MemorySwapMax=0'
+      when: 'more than half of the swap space is in use, which delays the heartbeats of a swapped process',
+      remedy: 'add memory, or set MemorySwapMax=0 in the unit'
     }
   },
   async run({ host }) {
@@ -66,21 +66,23 @@ export const memory = defineCheck({
     if (limit !== null && limit < 192 * mib)
       found.push({ id: 'memory.limit', message: `the limit is ${Math.floor(limit / mib)} MiB` })
     const text = host.read('/proc/meminfo') ?? ''
-    const [total, available, swap, swapFree] = ['MemTotal', 'MemAvailable', 'SwapTotal', 'SwapFree'].map(
-      name => Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(text)?.[1] ?? Number.NaN) // KiB
-    ) as [number, number, number, number]
-    if (available < total * 0.05)
-      found.push({ id: 'memory.low', message: `${Math.floor(available / 1024)} MiB are available` })
+    const kibOf = (name: string): number =>
+      Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(text)?.[1] ?? Number.NaN)
+    const available = kibOf('MemAvailable')
+    const swap = kibOf('SwapTotal')
+    const swapFree = kibOf('SwapFree')
+    if (available < kibOf('MemTotal') * 0.05)
+      found.push({ id: 'memory.low', message: `${Math.floor(available / 1024)} MiB available` })
     if (swap > 0 && swapFree < swap / 2)
       found.push({
         id: 'memory.swap',
-        message: `${Math.floor((swap - swapFree) / 1024)} MiB are swapped out`
+        message: `${Math.floor((swap - swapFree) / 1024)} MiB swapped out`
       })
     return found.length > 0 ? found : [{ ok: 'enough' }]
   }
 })
 
-/** The limit of the control group (version 2) of this process, or of one above it. */
+/** Returns the lowest memory limit of this process's control group (version 2) and its parents, or null. */
 function groupLimit({ host }: Pick<DoctorContext, 'host'>): number | null {
   const [, group = ''] = /^0::(\/\S*)$/m.exec(host.read('/proc/self/cgroup') ?? '') ?? []
   const parts = group.split('/').filter(part => part !== '')
@@ -91,22 +93,22 @@ function groupLimit({ host }: Pick<DoctorContext, 'host'>): number | null {
 
 export const settings = defineCheck({
   name: 'settings',
-  of: ['server', 'agent'],
+  roles: ['server', 'agent'],
   findings: {
     'settings.debug': {
       status: 'warn',
-      when: 'log_level is debug: it costs time and disk, and logs addresses of all callers of the API',
+      when: 'log_level is debug, which costs time and disk space and logs the source address of every API request',
       remedy: 'set log_level = "info", then systemctl reload'
     },
     'settings.old_process': {
       status: 'warn',
-      when: 'the running process is of another version than this program',
-      remedy: 'restart it: systemctl restart sluice-server, or sluice-agent'
+      when: 'the running process has another version than this program',
+      remedy: 'restart it: systemctl restart sluice-server or sluice-agent'
     },
     'settings.unscrapeable': {
       status: 'warn',
-      when: 'metrics_listen takes any free port: no Prometheus finds it after a restart',
-      remedy: 'give metrics_listen a port, such as 127.0.0.1:7081'
+      when: 'metrics_listen takes any free port, so Prometheus cannot find it after a restart',
+      remedy: 'set a port, such as metrics_listen = "127.0.0.1:7081"'
     }
   },
   async run({ role, keys, metrics }) {
@@ -119,8 +121,10 @@ export const settings = defineCheck({
     if (running !== undefined && running !== ownVersion())
       found.push({
         id: 'settings.old_process',
-        message: `the ${role} that runs is ${running}, this is ${ownVersion()}`
+        message: `the running ${role} is ${running}, this program is ${ownVersion()}`
       })
-    return found.length > 0 ? found : [{ ok: `${running === undefined ? '' : `${running} runs; `}in order` }]
+    return found.length > 0
+      ? found
+      : [{ ok: `${running === undefined ? '' : `${running} runs; `}no problem` }]
   }
 })

@@ -1,4 +1,4 @@
-// Checks of an agent that cannot reach its server or open its rules.
+// Findings for an agent that cannot reach its server or open its rules.
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
@@ -12,29 +12,34 @@ import { testServer } from '../../../kit/test-server.ts'
 import { openDns } from '../../../test/support/dns.ts'
 import { start } from '../../../test/support/process.ts'
 import { RulePush } from '../../rules/wire.ts'
-import { bundleOf, expectFound, findingsOf, idsOf, reads, stateDir } from './provoke.ts'
+import { expectFound, hostWithFiles, idsOf, makeBundle, runCheck, stateDir } from './provoke-findings.ts'
 
 const doctor = (dir: string) => ['agent', 'doctor', '--state-dir', dir]
 
-t.test('what keeps an agent from its server is found', async t => {
+t.test('an unreachable server, a wrong pin, a revoked agent and an invalid bundle are found', async t => {
   const { server } = await testServer(t)
   const server_endpoint = `127.0.0.1:${server.depsOf('clients').control.port()}`
-  const other = stateDir(t, bundleOf({ server_endpoint }))
+  const other = stateDir(t, makeBundle({ server_endpoint }))
 
-  await expectFound(t, doctor(other), {}, { 'agent.not_running': /nothing uses/, 'agent.pin': /fingerprint/ })
-  writeFileSync(join(other, 'bundle.json'), bundleOf())
+  await expectFound(
+    t,
+    doctor(other),
+    {},
+    { 'agent.not_running': /no process uses/, 'agent.pin': /fingerprint/ }
+  )
+  writeFileSync(join(other, 'bundle.json'), makeBundle())
   await expectFound(t, doctor(other), {}, { 'agent.unreachable_server': /ECONNREFUSED/ })
-  const agent = async (dir: string) => idsOf(await findingsOf('agent', {}, { dir, role: 'agent' }))
-  writeFileSync(join(other, 'bundle.json'), bundleOf({ revoked_at: 'today' }))
+  const agent = async (dir: string) => idsOf(await runCheck('agent', {}, { dir, role: 'agent' }))
+  writeFileSync(join(other, 'bundle.json'), makeBundle({ revoked_at: 'today' }))
   t.same(await agent(other), ['agent.revoked'])
   writeFileSync(join(other, 'bundle.json'), '{}')
   t.same(await agent(other), ['agent.bundle'])
 })
 
-t.test('a host that is not enrolled, and an address that it does not have, are found', async t => {
+t.test('a missing enrollment, a foreign bind address and a damaged journal are found', async t => {
   const dir = stateDir(t, null)
   writeFileSync(join(dir, 'agent.toml'), 'bind = ["192.0.2.9"]\n', { mode: 0o600 })
-  writeFileSync(join(dir, 'state.db'), 'no database: the header is another than that of SQLite', {
+  writeFileSync(join(dir, 'state.db'), 'not a database: the header is not that of SQLite', {
     mode: 0o600
   })
 
@@ -53,8 +58,15 @@ t.test('a host that is not enrolled, and an address that it does not have, are f
 function saveRule(dir: string, port: number): void {
   const db = openStateDatabase(dir)
   const rule: RulePush = {
-    ...{ rule_id: '01', revision: 1, owner: 'ann', protocol: 'tcp' as const, fields: {} },
-    ...{ listen_from: port, listen_to: port, prefer_ipv6: false, retry: true },
+    rule_id: '01',
+    revision: 1,
+    owner: 'ann',
+    protocol: 'tcp',
+    fields: {},
+    listen_from: port,
+    listen_to: port,
+    prefer_ipv6: false,
+    retry: true,
     targets: [{ host: 'db.invalid', port: 1, priority: 0 }]
   }
   const bytes = Uint8Array.from(openCodec([RulePush]).encode(RulePush, rule))
@@ -62,14 +74,14 @@ function saveRule(dir: string, port: number): void {
   db.close()
 }
 
-t.test('a running agent tells why it is not connected, and which rule it cannot open', async t => {
+t.test('a running agent reports why it is not connected and which rule it cannot open', async t => {
   const holder = createServer().listen(0, '127.0.0.1')
   await once(holder, 'listening')
   t.teardown(() => holder.close())
-  const dir = mkdtempSync(join(tmpdir(), 'sluice-doctor-')) // the path of a socket is short
+  const dir = mkdtempSync(join(tmpdir(), 'sluice-doctor-')) // the path of a socket must be short
   t.teardown(() => rmSync(dir, { recursive: true }))
-  writeFileSync(join(dir, 'bundle.json'), bundleOf(), { mode: 0o600 })
-  saveRule(dir, (holder.address() as AddressInfo).port) // of TCP
+  writeFileSync(join(dir, 'bundle.json'), makeBundle(), { mode: 0o600 })
+  saveRule(dir, (holder.address() as AddressInfo).port)
   const agent = start(t, ['agent', 'run', '--state-dir', dir], { SVC_LOG_FORMAT: 'json' })
   await agent.until('control.unreachable')
 
@@ -81,25 +93,25 @@ t.test('a running agent tells why it is not connected, and which rule it cannot 
   )
 })
 
-t.test('ports of saved rules are judged', async t => {
+t.test('ports of saved rules that need a capability or may be taken are found', async t => {
   const dir = stateDir(t, null)
   saveRule(dir, 81)
-  const host = reads({
+  const host = hostWithFiles({
     '/proc/self/status': 'CapEff:\t0000000000000000\n',
     '/proc/sys/net/ipv4/ip_local_port_range': '80 90'
   })
 
-  const found = await findingsOf('rule_ports', host, { dir, role: 'agent' })
+  const found = await runCheck('rule_ports', host, { dir, role: 'agent' })
 
   t.same(idsOf(found), ['rule_ports.outgoing', 'rule_ports.privileged'])
 })
 
-t.test('name servers that do not answer, and names without an address, are found', async t => {
+t.test('missing and silent name servers and names without an address are found', async t => {
   const dir = stateDir(t, null)
   saveRule(dir, 80)
   const { address } = await openDns(t, { 'db.invalid': 'SERVFAIL' }, 60)
   const resolver = async (...servers: string[]) =>
-    idsOf(await findingsOf('resolver', { nameServers: () => servers }, { dir, role: 'agent' }))
+    idsOf(await runCheck('resolver', { nameServers: () => servers }, { dir, role: 'agent' }))
 
   t.same(await resolver(), ['resolver.none'])
   t.same(await resolver('127.0.0.1:1'), ['resolver.silent'])
@@ -108,10 +120,10 @@ t.test('name servers that do not answer, and names without an address, are found
   t.same(await resolver(good.address), [])
 })
 
-t.test('a journal that grows is found', async t => {
+t.test('a large journal is found', async t => {
   const dir = stateDir(t, null)
   saveRule(dir, 80)
   truncateSync(join(dir, 'state.db'), 2 ** 30 + 4096)
 
-  t.same(idsOf(await findingsOf('journal', {}, { dir, role: 'agent' })), ['journal.large'])
+  t.same(idsOf(await runCheck('journal', {}, { dir, role: 'agent' })), ['journal.large'])
 })

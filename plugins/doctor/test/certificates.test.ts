@@ -1,4 +1,4 @@
-// Certificates and the endpoint, with real ones and a real server.
+// Findings about certificates and the endpoint, with real certificates and a real server.
 import { execFileSync } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
 import { mkdirSync, readFileSync } from 'node:fs'
@@ -9,14 +9,14 @@ import { privateDir } from '../../../test/support/private-dir.ts'
 import { notOnPostgres } from '../../../test/support/store.ts'
 import { openCertificate } from '../../certificate/certificate.ts'
 import { makeStoreKey } from '../../certificate/store-key.ts'
-import { dayMs, expectFound, findingsOf, freePorts, idsOf } from './provoke.ts'
+import { dayMs, expectFound, freePorts, idsOf, runCheck } from './provoke-findings.ts'
 
-t.test('what the certificate of the control stream is not is found', async t => {
+t.test('a certificate for agents that is unpinned, not activated or expired is found', async t => {
   const dir = privateDir(t)
   const { fingerprint } = await openCertificate(dir)
   const end = new X509Certificate(readFileSync(join(dir, 'control.pem'))).validToDate.getTime()
   const findings = (now: number, rows: object[] = []) =>
-    findingsOf('certificate', {}, { dir, now, query: async <R>() => rows as R[] })
+    runCheck('certificate', {}, { dir, now, query: async <R>() => rows as R[] })
 
   t.match(await findings(Date.now(), [{ name: 'leaf', value: fingerprint }]), [{ ok: fingerprint }])
   t.same(idsOf(await findings(Date.now(), [{ name: 'leaf', value: 'other' }])), ['certificate.pin'])
@@ -25,17 +25,17 @@ t.test('what the certificate of the control stream is not is found', async t => 
   t.same(idsOf(await findings(end - dayMs)), ['certificate.expires'])
 })
 
-t.test('a certificate that is in the database is found there, and whether it opens', async t => {
+t.test('a certificate in the database is read, and a store.key that cannot decrypt it is found', async t => {
   const dir = privateDir(t, { from: {} })
   const { cert, fingerprint } = await openCertificate(join(dir, 'from'))
   const key = makeStoreKey(join(dir, 'from'))
   const row = { name: 'own', certificate: cert, key_id: key.id, sealed_key: '' }
-  const findings = (place: string, id = key.id) =>
-    findingsOf(
+  const findings = (dataDir: string, id = key.id) =>
+    runCheck(
       'certificate',
       {},
       {
-        dir: place,
+        dir: dataDir,
         keys: { store_url: 'postgres://sluice@db.example.com/sluice' },
         query: async <R>(table: string) =>
           (table === 'certificate_sealed' ? [{ ...row, key_id: id }] : []) as R[]
@@ -47,16 +47,17 @@ t.test('a certificate that is in the database is found there, and whether it ope
     t.match(found, [{ id: 'certificate.store_key', message: /store\.key/ }])
 })
 
-t.test('what the certificate of the API is not is found', async t => {
+t.test('an API certificate that is unreadable, expired or for another name is found', async t => {
   const dir = privateDir(t)
-  const [cert, key] = [join(dir, 'api.pem'), join(dir, 'api.key')]
+  const cert = join(dir, 'api.pem')
+  const key = join(dir, 'api.key')
   const env = { ...freePorts, SVC_OPERATOR_HTTP_TLS_CERT_PATH: cert, SVC_OPERATOR_HTTP_TLS_KEY_PATH: key }
   const keys = {
     operator_http_tls_cert_path: cert,
     operator_http_listen: '127.0.0.1:1',
     metrics_listen: '[::1]:2'
   }
-  t.same(idsOf(await findingsOf('api', {}, { keys })), ['api.certificate_unreadable'])
+  t.same(idsOf(await runCheck('api', {}, { keys })), ['api.certificate_unreadable'])
   const name = 'subjectAltName=DNS:api.example'
   const args = [
     '-newkey',
@@ -83,9 +84,7 @@ t.test('what the certificate of the API is not is found', async t => {
       'api.certificate_name': /other\.example/
     }
   )
-  t.same(idsOf(await findingsOf('api', {}, { keys, now: Date.now() + 9 * dayMs })), [
-    'api.certificate_expired'
-  ])
+  t.same(idsOf(await runCheck('api', {}, { keys, now: Date.now() + 9 * dayMs })), ['api.certificate_expired'])
 })
 
 t.test(
@@ -96,7 +95,7 @@ t.test(
     const { control } = server.depsOf('clients')
     const loopback = `127.0.0.1:${control.port()}`
     const endpoint = async (advertised_endpoint: string, at = dir) =>
-      idsOf(await findingsOf('endpoint', {}, { dir: at, isRunning: true, keys: { advertised_endpoint } }))
+      idsOf(await runCheck('endpoint', {}, { dir: at, isRunning: true, keys: { advertised_endpoint } }))
     const other = join(dir, 'other')
     mkdirSync(other, { mode: 0o700 })
     await openCertificate(other)

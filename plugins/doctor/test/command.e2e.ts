@@ -1,4 +1,4 @@
-// Runs the command as a process and checks exit code and output.
+// Exit code and output of the command, run as a process.
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import t from 'tap'
@@ -12,21 +12,21 @@ const freePorts = {
   SVC_METRICS_LISTEN: '127.0.0.1:0'
 }
 
-t.test('no check fails: exit 0, and every finding is a row', async t => {
+t.test('without a failed check the command exits with 0 and prints a row for each finding', async t => {
   const { code, stdout } = await sluice(
     ['doctor', '--data-dir', privateDir(t), '--output', 'json'],
     freePorts
   )
 
   t.equal(code, 0, stdout)
-  t.match(JSON.parse(stdout)[0], { check: 'directory', is: 'ok', id: null, remedy: null })
+  t.match(JSON.parse(stdout)[0], { check: 'directory', status: 'ok', id: null, remedy: null })
 })
 
-t.test('a port in use by another process: exit 1, with a remedy', async t => {
+t.test('for a port in use by another process the command exits with 1 and prints a remedy', async t => {
   const holder = createServer().listen(0, '127.0.0.1')
   await once(holder, 'listening')
   t.teardown(() => holder.close())
-  const { port } = holder.address() as AddressInfo // of TCP
+  const { port } = holder.address() as AddressInfo // not a pipe
 
   const result = await sluice(['doctor', '--data-dir', privateDir(t)], {
     ...freePorts,
@@ -34,10 +34,10 @@ t.test('a port in use by another process: exit 1, with a remedy', async t => {
   })
 
   t.match(result, { code: 1, stderr: /^doctor_failed: 1 of \d+ checks failed/ })
-  t.match(result.stdout, /fail, port\.taken: control_listen .*EADDRINUSE.*\n {2}stop the process that has it/)
+  t.match(result.stdout, /fail, port\.taken: control_listen .*EADDRINUSE.*\n {2}stop that process/)
 })
 
-t.test('a process that holds the data directory and does not listen is detected by its lock', async t => {
+t.test('a process that locks the data directory but does not listen is found', async t => {
   const dir = privateDir(t)
   t.teardown(lockStore(dir))
 
@@ -46,5 +46,5 @@ t.test('a process that holds the data directory and does not listen is detected 
     SVC_METRICS_LISTEN: '127.0.0.1:1'
   })
 
-  t.match(result, { code: 1, stdout: /another process uses .* nobody listens on metrics_listen/ })
+  t.match(result, { code: 1, stdout: /another process uses .* nothing listens on metrics_listen/ })
 })

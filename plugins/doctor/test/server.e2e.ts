@@ -1,4 +1,4 @@
-// Checks of a faulty server and store.
+// Findings for a faulty server and store.
 import { once } from 'node:events'
 import { chmodSync, chownSync, readFileSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
@@ -9,9 +9,9 @@ import { ownVersion } from '../../../kernel/base/version.ts'
 import { testServer } from '../../../kit/test-server.ts'
 import { privateDir } from '../../../test/support/private-dir.ts'
 import { sluice } from '../../../test/support/process.ts'
-import { dayMs, expectFound, findingsOf, freePorts, idsOf, metric } from './provoke.ts'
+import { dayMs, expectFound, freePorts, idsOf, metric, runCheck } from './provoke-findings.ts'
 
-/** Returns the directory of a server that ran once, and its store. */
+/** Returns the directory and the store of a server that ran once. */
 async function usedDir(t: Test): Promise<{ dir: string; db: Database.Database }> {
   const { server, dir } = await testServer(t)
   await server.stop()
@@ -22,7 +22,7 @@ async function usedDir(t: Test): Promise<{ dir: string; db: Database.Database }>
 
 type Values = Readonly<Record<string, string | number>>
 
-/** Columns that are not given, and may not be null, are 0 or an empty list. */
+/** Inserts a row. Missing columns that must not be null become 0 or an empty list. */
 function insert(db: Database.Database, table: string, row: Values): void {
   const columns = db.pragma(`table_info(${table})`) as { name: string; notnull: number; type: string }[]
   const wanted = columns.filter(({ name, notnull }) => name in row || notnull === 1)
@@ -46,7 +46,7 @@ function fill(db: Database.Database, now: number): void {
   const quota = { client_id: 'old', monthly_bytes: 100, period_start: Math.floor(now / 1000) - 60 }
   insert(db, 'quota', { ...quota, user_id: 'ann', used: 100 })
   insert(db, 'quota', { ...quota, user_id: 'bob', used: 95 })
-  insert(db, 'quota', { ...quota, user_id: 'eve', used: 100, period_start: 1 }) // its period has ended
+  insert(db, 'quota', { ...quota, user_id: 'eve', used: 100, period_start: 1 }) // in an ended period
   insert(db, 'kernel_user', { id: 'root', role: 'superadmin' })
   insert(db, 'auth_password', { user_id: 'root', expires_at: now - 1 })
   insert(db, 'kernel_user', { id: 'mute', role: 'user' })
@@ -58,11 +58,12 @@ function fill(db: Database.Database, now: number): void {
 
 const isRoot = process.getuid?.() === 0
 
-t.test('what a store and its directory say is found', async t => {
+t.test('findings from a store and its directory are reported', async t => {
   const { dir, db } = await usedDir(t)
   fill(db, Date.now())
   db.close()
-  const [copy, open] = [join(dir, 'sluice.db.before-20200101T000000Z'), join(dir, 'open')]
+  const copy = join(dir, 'sluice.db.before-20200101T000000Z')
+  const open = join(dir, 'open')
   writeFileSync(copy, '', { mode: 0o600 })
   utimesSync(copy, 1, 1)
   writeFileSync(open, '')
@@ -87,23 +88,23 @@ t.test('what a store and its directory say is found', async t => {
     'credentials.unused': /c2 of root/,
     'store.reference': /schedule/,
     'copies.old': /before-2020/,
-    'backup.none': /since 30 days/,
+    'backup.none': /for 30 days/,
     'directory.rights': /\/open$/,
     ...(isRoot && { 'directory.owner': /12345/ }),
     'settings.unscrapeable': /:0/
   })
 })
 
-t.test('a backup that was made today is known, and one of long ago', async t => {
+t.test('a backup of today is fine, an old one is found', async t => {
   const { dir, db } = await usedDir(t)
   db.close()
   await sluice(['backup', join(dir, 'b.backup'), '--data-dir', dir], freePorts)
 
-  t.match(await findingsOf('backup', {}, { dir }), [{ ok: /^the last one is 0 min/ }])
-  t.same(idsOf(await findingsOf('backup', {}, { dir, now: Date.now() + 8 * dayMs })), ['backup.old'])
+  t.match(await runCheck('backup', {}, { dir }), [{ ok: /^the last one is 0 min/ }])
+  t.same(idsOf(await runCheck('backup', {}, { dir, now: Date.now() + 8 * dayMs })), ['backup.old'])
 })
 
-t.test('a damaged store, and nobody who could sign in, are found', async t => {
+t.test('a damaged store without an administrator is found', async t => {
   const { dir, db } = await usedDir(t)
   db.exec('create table spoilt (x)')
   db.prepare('insert into spoilt values (?)').run(Buffer.alloc(40_000))
@@ -122,10 +123,10 @@ t.test('a large write-ahead log is found', async t => {
   const dir = privateDir(t, { 'sluice.db': '', 'sluice.db-wal': '' })
   truncateSync(join(dir, 'sluice.db-wal'), 300 * 2 ** 20)
 
-  t.same(idsOf(await findingsOf('store', {}, { dir })), ['store.log'])
+  t.same(idsOf(await runCheck('store', {}, { dir })), ['store.log'])
 })
 
-t.test('a configuration that opens the API, and addresses that cannot be used, are found', async t => {
+t.test('an exposed API and unusable addresses are found', async t => {
   const dir = privateDir(t, { bin: { timedatectl: '#!/bin/sh\necho no\n' } })
   chmodSync(join(dir, 'bin', 'timedatectl'), 0o755)
   const holder = createServer().listen(0, '127.0.0.1')
@@ -133,7 +134,7 @@ t.test('a configuration that opens the API, and addresses that cannot be used, a
   t.teardown(() => holder.close())
   const env = {
     SVC_OPERATOR_HTTP_LISTEN: '0.0.0.0:0',
-    SVC_CONTROL_LISTEN: `127.0.0.1:${(holder.address() as AddressInfo).port}`, // of TCP
+    SVC_CONTROL_LISTEN: `127.0.0.1:${(holder.address() as AddressInfo).port}`,
     SVC_METRICS_LISTEN: '192.0.2.7:7081',
     SVC_LOG_LEVEL: 'debug',
     TZ: 'Mars/Olympus',
@@ -151,7 +152,7 @@ t.test('a configuration that opens the API, and addresses that cannot be used, a
   })
 })
 
-t.test('a database that cannot be opened is a finding', async t => {
+t.test('a database that cannot be opened is found', async t => {
   const url = 'postgres://sluice@127.0.0.1:1/sluice'
 
   await expectFound(
@@ -164,17 +165,17 @@ t.test('a database that cannot be opened is a finding', async t => {
   )
 })
 
-t.test('a wrong configuration is a finding', async t => {
+t.test('an invalid configuration is found', async t => {
   await expectFound(t, ['doctor'], { SVC_LOG_LEVEL: 'loud' }, { 'config.invalid': /LOG_LEVEL/ })
 })
 
-t.test('a check that cannot be made is a finding, and the others are made', async t => {
-  const dir = privateDir(t, { 'sluice.db': 'no database: the header is another than the one of SQLite' })
+t.test('a check that throws is a finding and does not stop the others', async t => {
+  const dir = privateDir(t, { 'sluice.db': 'not a database: the header is not that of SQLite' })
 
   await expectFound(t, ['doctor', '--data-dir', dir], freePorts, { 'check.failed': /not a database/ })
 })
 
-t.test('what the metrics of the running process say is found', async t => {
+t.test('findings from the metrics of the running process are reported', async t => {
   const samples = [
     metric('process_max_fds', 100_000),
     metric('process_open_fds', 90_000),
@@ -183,7 +184,7 @@ t.test('what the metrics of the running process say is found', async t => {
   ]
   const metrics = { metrics: async () => samples }
 
-  t.same(idsOf(await findingsOf('descriptors', {}, metrics)), ['descriptors.near'])
-  t.same(idsOf(await findingsOf('settings', {}, metrics)), ['settings.old_process'])
-  t.same(idsOf(await findingsOf('targets', {}, metrics)), ['targets.failed'])
+  t.same(idsOf(await runCheck('descriptors', {}, metrics)), ['descriptors.near'])
+  t.same(idsOf(await runCheck('settings', {}, metrics)), ['settings.old_process'])
+  t.same(idsOf(await runCheck('targets', {}, metrics)), ['targets.failed'])
 })

@@ -1,6 +1,6 @@
-// Rules, targets and quotas: what does not forward, or soon will not.
+// Rules, targets and quotas that do not forward, or soon will not.
 import { defineCheck, type Finding } from '../exports.ts'
-import { ageOf, listOf } from '../words.ts'
+import { formatAge, listNames } from '../finding-text.ts'
 
 const pendingMs = 10 * 60_000
 
@@ -15,17 +15,17 @@ interface RuleRow {
 
 export const rules = defineCheck<RuleId>({
   name: 'rules',
-  of: ['server'],
+  roles: ['server'],
   findings: {
     'rules.failed': {
       status: 'warn',
-      when: 'a rule is not forwarded: the client has refused it',
-      remedy: 'sluice rule show RULE_ID has the reason, sluice explain-error REASON its remedy'
+      when: 'the client refused a rule, so it is not forwarded',
+      remedy: 'sluice rule show RULE_ID shows the reason, sluice explain-error REASON its remedy'
     },
     'rules.waiting': {
       status: 'warn',
-      when: 'a rule of a connected client waits for more than ten minutes to be opened or closed',
-      remedy: 'see the log of the agent, and sluice agent status on its host'
+      when: 'a rule of a connected client has been pending or draining for more than ten minutes',
+      remedy: 'see the log of the agent, and run sluice agent status on its host'
     }
   },
   async run({ now, query }) {
@@ -39,18 +39,18 @@ export const rules = defineCheck<RuleId>({
     const failed = rows.filter(({ state }) => state === 'failed')
     if (failed.length > 0) {
       const named = failed.map(({ id, reason }) => `${id} (${reason})`)
-      found.push({ id: 'rules.failed', message: `failed: ${listOf(named, 3)}` })
+      found.push({ id: 'rules.failed', message: `failed: ${listNames(named, 3)}` })
     }
     const waiting = rows.filter(({ state }) => state !== 'failed')
     if (waiting.length > 0) {
-      const named = waiting.map(({ id, state, since }) => `${id} ${state} for ${ageOf(now - since)}`)
-      found.push({ id: 'rules.waiting', message: listOf(named, 3) })
+      const named = waiting.map(({ id, state, since }) => `${id} ${state} for ${formatAge(now - since)}`)
+      found.push({ id: 'rules.waiting', message: listNames(named, 3) })
     }
-    return found.length > 0 ? found : [{ ok: 'none has failed' }]
+    return found.length > 0 ? found : [{ ok: 'none failed' }]
   }
 })
 
-const nearly = 0.9
+const nearShare = 0.9
 
 interface QuotaRow {
   readonly user: string
@@ -67,16 +67,16 @@ function monthAfter(secs: number): number {
 
 export const quotas = defineCheck({
   name: 'quotas',
-  of: ['server'],
+  roles: ['server'],
   findings: {
     'quotas.exhausted': {
       status: 'warn',
-      when: 'a quota is exhausted: rules of the user on that client do not forward',
+      when: 'a quota is exhausted, so rules of the user on that client do not forward',
       remedy: 'raise it with sluice quota set, or clear its usage with sluice quota clear'
     },
     'quotas.near': {
       status: 'warn',
-      when: 'more than 90 % of a quota are used',
+      when: 'more than 90 % of a quota is used',
       remedy: 'raise it with sluice quota set before it is exhausted'
     }
   },
@@ -86,25 +86,25 @@ export const quotas = defineCheck({
       `select user_id as user, coalesce(name, client_id) as client, used - credit as used, monthly_bytes as bytes,
          period_start as start
        from quota left join kernel_client on kernel_client.id = client_id
-       where monthly_bytes > 0 and used - credit >= ${nearly} * monthly_bytes order by user_id, client`
+       where monthly_bytes > 0 and used - credit >= ${nearShare} * monthly_bytes order by user_id, client`
     )
-    const found = (
+    const find = (
       id: 'quotas.exhausted' | 'quotas.near',
       rows: readonly { user: string; client: string }[]
     ) =>
       rows.length === 0
         ? []
-        : [{ id, message: listOf(rows.map(({ user, client }) => `${user} on ${client}`)) }]
+        : [{ id, message: listNames(rows.map(({ user, client }) => `${user} on ${client}`)) }]
     const shares = rows
       .filter(({ start }) => monthAfter(start) > now)
       .map(row => ({ ...row, share: row.used / row.bytes }))
       .sort((a, b) => b.share - a.share)
     const all = [
-      ...found(
+      ...find(
         'quotas.exhausted',
         shares.filter(({ share }) => share >= 1)
       ),
-      ...found(
+      ...find(
         'quotas.near',
         shares.filter(({ share }) => share < 1)
       )
@@ -115,21 +115,21 @@ export const quotas = defineCheck({
 
 export const targets = defineCheck({
   name: 'targets',
-  of: ['server'],
+  roles: ['server'],
   findings: {
     'targets.failed': {
       status: 'warn',
-      when: 'a connected client does not reach a target whose health it checks',
+      when: 'a health check from a connected client to a target fails',
       remedy:
-        'sluice rule show RULE_ID has the times of the last failure; check the target and the way from the client to it'
+        'sluice rule show RULE_ID shows the time of the last failure; check the target and the network path to it'
     }
   },
   async run({ metrics }) {
     const samples = await metrics()
-    if (samples === null) return [{ ok: 'not examined: no running server serves its metrics' }]
+    if (samples === null) return [{ ok: 'not checked: no running server serves metrics' }]
     const failed = samples.filter(({ name, value }) => name === 'svc_rule_target_healthy' && value === 0)
-    if (failed.length === 0) return [{ ok: 'none is reported as failed' }]
+    if (failed.length === 0) return [{ ok: 'no health check fails' }]
     const named = failed.map(({ labels: { target, rule } }) => `${target} of rule ${rule}`)
-    return [{ id: 'targets.failed', message: `failed: ${listOf(named, 3)}` }]
+    return [{ id: 'targets.failed', message: `failed: ${listNames(named, 3)}` }]
   }
 })

@@ -1,20 +1,20 @@
-// Provokes findings: by the real program on a real directory, or, where that takes another kernel, disk or host, by one
-// check with a host that says so.
+// Provokes findings: with the real program on a real directory, or with one check on a simulated host if a real one would need
+// another kernel, disk or machine.
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { privateDir } from '../../../test/support/private-dir.ts'
 import { sluice } from '../../../test/support/process.ts'
 import { checks } from '../checks.ts'
-import { common } from '../commands.ts'
+import { commonFindings } from '../commands.ts'
 import type { DoctorContext, Finding, FindingKind, Sample } from '../exports.ts'
 import { type Host, thisHost } from '../host.ts'
 
 export const dayMs = 86_400_000
 
-/** All findings by their ids. */
-export const kinds: Readonly<Record<string, FindingKind>> = {
-  ...common,
+/** All kinds of findings, by id. */
+export const findingKinds: Readonly<Record<string, FindingKind>> = {
+  ...commonFindings,
   ...Object.assign({}, ...checks.map(({ findings }) => findings))
 }
 
@@ -26,11 +26,11 @@ export const freePorts = {
 
 interface Row {
   readonly id: string | null
-  readonly is: string
-  readonly says: string
+  readonly status: string
+  readonly message: string
 }
 
-/** Runs the command; asserts that it finds these, each with its severity and a remedy, and exits 1 for one that fails. */
+/** Runs the command. Asserts that it reports each expected finding with severity and remedy, and exits with 1 if one fails. */
 export async function expectFound(
   t: Test,
   args: readonly string[],
@@ -39,16 +39,16 @@ export async function expectFound(
 ): Promise<void> {
   const { stdout, stderr, code } = await sluice([...args, '--output', 'json'], env)
   const rows = JSON.parse(stdout) as Row[]
-  const shown = rows.map(({ id, is, says }) => `${is} ${id} ${says}`).join('\n')
-  for (const [id, says] of Object.entries(expected)) {
-    const row = rows.find(row => row.id === id && says.test(row.says))
-    t.match(row, { is: kinds[id]?.status, remedy: /\w{3}/ }, `${id}\n${shown}\n${stderr}`)
+  const shown = rows.map(({ status, id, message }) => `${status} ${id} ${message}`).join('\n')
+  for (const [id, message] of Object.entries(expected)) {
+    const row = rows.find(row => row.id === id && message.test(row.message))
+    t.match(row, { status: findingKinds[id]?.status, remedy: /\w{3}/ }, `${id}\n${shown}\n${stderr}`)
   }
-  t.equal(code, rows.some(({ is }) => is === 'fail') ? 1 : 0, stderr)
+  t.equal(code, rows.some(({ status }) => status === 'fail') ? 1 : 0, stderr)
 }
 
-/** Runs one check; `host` and `context` have what it examines. */
-export function findingsOf(
+/** Runs one check with the given parts of host and context. */
+export function runCheck(
   name: string,
   host: Partial<Host>,
   context: Partial<DoctorContext> = {}
@@ -56,7 +56,11 @@ export function findingsOf(
   const check = checks.find(check => check.name === name)
   if (!check) throw new TypeError(`no check ${name}`)
   return check.run({
-    ...{ role: 'server', dir: '/nowhere', keys: {}, isRunning: false, now: Date.now() },
+    role: 'server',
+    dir: '/nowhere',
+    keys: {},
+    isRunning: false,
+    now: Date.now(),
     query: async () => [],
     metrics: async () => null,
     ...context,
@@ -67,17 +71,22 @@ export function findingsOf(
 export const idsOf = (found: readonly Finding[]): string[] =>
   found.flatMap(finding => ('id' in finding ? [finding.id] : []))
 
-export const reads = (files: Readonly<Record<string, string>>): Pick<Host, 'read'> => ({
+export const hostWithFiles = (files: Readonly<Record<string, string>>): Pick<Host, 'read'> => ({
   read: path => files[path] ?? null
 })
 
 export const metric = (name: string, value: number, labels = {}): Sample => ({ name, value, labels })
 
 /** Returns the bundle of an agent with an unreachable server. */
-export const bundleOf = (more: object = {}): string =>
+export const makeBundle = (more: object = {}): string =>
   JSON.stringify({
-    ...{ version: 1, client_id: '01', client_name: 'edge', token: 't', server_endpoint: '127.0.0.1:1' },
-    ...{ server_cert_sha256: 'a'.repeat(64), ...more }
+    version: 1,
+    client_id: '01',
+    client_name: 'edge',
+    token: 't',
+    server_endpoint: '127.0.0.1:1',
+    server_cert_sha256: 'a'.repeat(64),
+    ...more
   })
 
 /** Returns a state directory with this bundle. */
