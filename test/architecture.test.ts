@@ -55,7 +55,7 @@ t.test(
   }
 )
 
-t.test('a plugin imports another one only if it needs it, and only its exports', async t => {
+t.test('a plugin imports only the exports of plugins that it needs', async t => {
   const found = importsThat(({ from, to }) => {
     const [, own] = /^plugins\/([^/]+)\//.exec(from) ?? []
     const [, other, file] = /^plugins\/([^/]+)\/(.+)$/.exec(to) ?? []
@@ -67,7 +67,7 @@ t.test('a plugin imports another one only if it needs it, and only its exports',
   t.same(found, [])
 })
 
-t.test('no file imports itself through others, not even a type or lazily', async t => {
+t.test('there are no import cycles, even of types or lazy imports', async t => {
   const targets = Map.groupBy(imports, ({ from }) => from)
   const finished = new Set<string>()
   const cycles: string[] = []
@@ -116,7 +116,7 @@ t.test("an agent half reaches only files of its plugin, the agent's contract, an
   t.ok(reached.size > 30, `${reached.size} files`)
 })
 
-t.test('the agent imports nothing of the server', async t => {
+t.test('the agent does not import the server', async t => {
   const allowed =
     /^(agent\/|kernel\/(wire|base)\/|kernel\/cli\/(args|command)\.ts|config\/agent-plugins\.ts|kernel\/platform\/(?!api\/)|native\/index\.ts)/
   const found = importsThat(
@@ -137,7 +137,7 @@ t.test('on the server, only the store imports SQLite and PostgreSQL', async t =>
   t.same(found, [])
 })
 
-t.test('SQL is what SQLite and PostgreSQL both understand, but in the folder of a driver', async t => {
+t.test('outside the folders of drivers, SQL works on SQLite and PostgreSQL', async t => {
   const server = files.filter(file =>
     /^(?!agent\/|kernel\/store\/(?:sqlite|postgres)\/|plugins\/console\/web\/)/.test(file)
   )
@@ -184,7 +184,7 @@ t.test(
   }
 )
 
-t.test('the kernel names no feature', async t => {
+t.test('the kernel does not name features', async t => {
   const features = /\b(rules?|quotas?|sni|splice|audits?)\b/i
   const found = files
     .filter(file => file.startsWith('kernel/'))
@@ -213,26 +213,28 @@ t.test('only the clock module reads the wall clock', async t => {
   t.same(found, ['kernel/base/clock.ts'])
 })
 
-t.test('timers are those of the clock, but in the portable engine and where none can be passed', async t => {
-  const found = filesWith(/(?<![.\w])set(Timeout|Interval)\(/).filter(
-    file => !file.startsWith('agent/portable-engine/')
-  )
+t.test(
+  'timers come from the clock service, except in the portable engine and where none can be passed',
+  async t => {
+    const found = filesWith(/(?<![.\w])set(Timeout|Interval)\(/).filter(
+      file => !file.startsWith('agent/portable-engine/')
+    )
 
-  t.same(found, [
-    'agent/main.ts', // keeps the process running
-    'kernel/base/attribution.ts', // the limit of a plugin's work, which must not depend on the clock it is given
-    'kernel/base/clock.ts',
-    'kernel/store/postgres/signals.ts', // a connection asks and rests in real time, as those of the driver
-    'plugins/audit/commands.ts', // a command polls
-    'plugins/process/idle-memory.ts', // compares with CPU time, which is real
-    'plugins/process/watchdog-worker.ts',
-    'plugins/process/watchdog.ts', // shows that the event loop itself moves
-    'plugins/stats/commands.ts' // a command polls
-  ])
-})
+    t.same(found, [
+      'agent/main.ts', // keeps the process running
+      'kernel/base/attribution.ts', // the time limit of a plugin must not depend on the plugin's clock
+      'kernel/base/clock.ts',
+      'kernel/store/postgres/signals.ts', // connections wait in real time, like those of the driver
+      'plugins/audit/commands.ts', // a command polls
+      'plugins/process/idle-memory.ts', // compares with CPU time, which is real
+      'plugins/process/watchdog-worker.ts',
+      'plugins/process/watchdog.ts', // checks that the event loop itself runs
+      'plugins/stats/commands.ts' // a command polls
+    ])
+  }
+)
 
-/** The files whose code, without comments, has a match. */
-/** Only code that runs in Node: the console's pages use the clock and timers of a browser. */
+/** Returns files whose code has a match. Only code for Node: the console uses the clock and timers of a browser. */
 const filesWith = (pattern: RegExp): string[] =>
   files
     .filter(file => !file.startsWith('plugins/console/web/'))

@@ -52,7 +52,7 @@ provided('one command starts server and agent, and prints the next command to pa
     SVC_METRICS_LISTEN: '127.0.0.1:0'
   })
   await up.until('client.connected')
-  t.match(up.output(), / rule push /) // test/e2e/up.e2e.ts pastes it
+  t.match(up.output(), / rule push /) // test/e2e/up.e2e.ts runs it
   up.signal('SIGTERM')
   t.equal(await up.exit, 0)
 })
@@ -80,7 +80,7 @@ provided('the agent is a single file', async t => {
   t.match(stdout, 'enroll')
 })
 if (/oci|image/.test(kindsOfPackages)) provided('a container image', t => t.pass(kindsOfPackages))
-else missing('a container image', 'npm run packages makes none yet')
+else missing('a container image', 'npm run packages does not make one yet')
 missing('charts for Kubernetes', 'edge hosts are seldom in a cluster')
 const hasAnalyzer = spawnSync('systemd-analyze', ['--version']).error === undefined
 if (!hasAnalyzer) missing('sandboxed units', 'systemd-analyze is not installed')
@@ -131,7 +131,7 @@ provided('the exit code of diff shows a difference', async t => {
 })
 
 // The command line
-provided('completion offers names', async t => {
+provided('shell completion offers names', async t => {
   t.match((await cluster.cli(['complete', '/v1/clients', 'client_name'])).stdout, 'paris')
 })
 provided('a manual page for each command', t => t.ok(manualPages().size > index.commands.length))
@@ -159,7 +159,7 @@ provided('alerts and a dashboard', t => {
   t.ok(JSON.parse(read('config/deploy/grafana-dashboard.json')).panels.length > 27)
 })
 missing('traces', 'the log has the trace id of a traceparent; nothing is exported')
-provided('the log level changes while the server runs', async t => {
+provided('the log level can change while the server runs', async t => {
   cluster.configure('log_level = "debug"\n')
   cluster.server.signal('SIGHUP')
   t.match(JSON.stringify(await cluster.server.until('server.reloaded')), 'log_level')
@@ -201,4 +201,4 @@ provided('a benchmark in the package', t => {
   t.match(read('config/build/site/documents.ts'), 'test/bench/RESULTS.md')
 })
 
-t.test('these are forty points', async t => t.equal(points, 40))
+t.test('there are forty points', async t => t.equal(points, 40))

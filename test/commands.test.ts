@@ -45,10 +45,10 @@ t.test('every expected command exists', async t => {
     expected.filter(name => !names.has(name)),
     []
   )
-  t.equal(names.size, all.length, 'no name is used twice')
+  t.equal(names.size, all.length, 'names are unique')
 })
 
-t.test('the index is that of the commands; else run npm run index', async t => {
+t.test('the index of commands is current (npm run index)', async t => {
   t.same(index, JSON.parse(JSON.stringify(await commandIndex())))
 })
 
@@ -78,17 +78,17 @@ t.test('each command has a manual page with its arguments, options and examples'
         `${name}: ${key}`
       )
     for (const example of examples) t.match(plain, example)
-    // A line that begins with a point is a request; of these the pages use no others.
+    // A line that begins with a dot is a roff request. The pages use only these.
     t.same(plain.match(/^\.(?!TH |SH |TP$|B |BR |nf$|fi$).*/m), null, name)
   }
   t.match(pages.get('sluice.1'), /^\.SH EXIT STATUS\n\.TP\n\.B 0\ndone$/m)
 })
 
-t.test('the help of a group names what can be done there', async t => {
+t.test('the help of a group lists its commands', async t => {
   t.match((await parse(['--help'])).text, /^ {2}grant +create, delete, label, list, show$/m)
 })
 
-t.test('the examples in the help of a command are its own, and valid', async t => {
+t.test('the examples in the help of a command use that command, and are valid', async t => {
   const shown = all.flatMap(({ name, examples = [] }) => examples.map(line => ({ name, line })))
   t.ok(shown.length > 10, `${shown.length} examples`)
   for (const { name, line } of shown) {
@@ -130,18 +130,15 @@ t.test('every command line in the documentation is valid', async t => {
   }
 })
 
-t.test(
-  'the words of a command line in the documentation end at a redirection, and may be numbers',
-  async t => {
-    for (const [line, words] of [
-      ['sluice rule push 1 2 3', ['rule', 'push', '1', '2', '3']],
-      ['sluice audit --limit 2 2>&1 | head -2', ['audit', '--limit', '2']],
-      ['sluice audit --limit 2 2> log', ['audit', '--limit', '2']],
-      ['sluice client show "$id" > 2', ['client', 'show', '1']]
-    ] as const)
-      t.same(commandLines(`    ${line}`), [words], line)
-  }
-)
+t.test('a command line in the documentation ends at a redirection, and may contain numbers', async t => {
+  for (const [line, words] of [
+    ['sluice rule push 1 2 3', ['rule', 'push', '1', '2', '3']],
+    ['sluice audit --limit 2 2>&1 | head -2', ['audit', '--limit', '2']],
+    ['sluice audit --limit 2 2> log', ['audit', '--limit', '2']],
+    ['sluice client show "$id" > 2', ['client', 'show', '1']]
+  ] as const)
+    t.same(commandLines(`    ${line}`), [words], line)
+})
 
 /** Parses a command line without running it. */
 async function parse(words: readonly string[]): Promise<{ readonly code: string; readonly text: string }> {

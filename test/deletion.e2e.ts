@@ -15,20 +15,20 @@ import { spawnChild } from './support/child-process.ts'
 
 /** Plugins that cannot be deleted, and why. */
 const required: Readonly<Record<string, string>> = {
-  'advertised-endpoint': 'enrollment sends agents to it',
-  certificate: 'control serves it to agents',
-  cli: 'the executable is its command line',
+  'advertised-endpoint': 'enrollment sends its endpoint to agents',
+  certificate: 'control serves the certificate to agents',
+  cli: 'it is the command line of the executable',
   clients: 'rules run on clients',
   control: 'the kernel needs the control stream',
-  enrollment: 'the executable enrolls agents by it',
+  enrollment: 'the executable uses it to enroll agents',
   http: 'the kernel needs the operator API',
   metrics: "the agent's metrics listener is made of its parts",
-  rules: 'the product forwards by rules',
+  rules: 'forwarding needs rules',
   servers: 'control delivers across the servers of one store',
   stats: "the agent's journal reports to its ledger",
   users: 'rules have owners'
 }
-/** Plugins that are of no use without another one: they go with it. */
+/** Plugins that are useless without another one, and are deleted with it. */
 const goWith: Readonly<Record<string, readonly string[]>> = { auth: ['console'] }
 const optional = Object.keys(plugins).filter(name => !Object.hasOwn(required, name))
 
@@ -86,7 +86,7 @@ for (const name of optional)
     t.match(await call('POST', '/v1/rules', rule), { status: 201, body: { state: 'active' } })
   })
 
-t.test('without any optional plugin the tree type-checks, and its server starts', async t => {
+t.test('without optional plugins the tree type-checks, and its server starts', async t => {
   const dir = treeWithout(t, optional)
 
   const checked = spawnSync(join(root, 'node_modules/.bin/tsc'), ['--noEmit', '--checkers', '2'], {

@@ -7,7 +7,7 @@ import { sluice } from './support/process.ts'
 
 const index = await errorIndex()
 
-t.test('each code has a cause and a remedy; else run npm run errors', async t => {
+t.test('each code has a cause and a remedy, and the index is current (npm run errors)', async t => {
   t.equal(readFileSync(errorIndexFile, 'utf8'), indexText(index))
   for (const [code, { when, remedy }] of Object.entries(index)) {
     t.match(when, /^[^.].{8,}[^.]$/, `${code}: ${when}`)
@@ -15,7 +15,7 @@ t.test('each code has a cause and a remedy; else run npm run errors', async t =>
   }
 })
 
-t.test('each code of the error table is explained', async t => {
+t.test('each code of the error table has an explanation', async t => {
   const codes = readFileSync(join(import.meta.dirname, 'frozen', 'errors.txt'), 'utf8').match(/^\S+/gm) ?? []
 
   t.ok(codes.length > 100)
@@ -25,7 +25,7 @@ t.test('each code of the error table is explained', async t => {
   )
 })
 
-t.test('the codes by which an agent refuses are explained', async t => {
+t.test('the refusal codes of an agent have an explanation', async t => {
   for (const code of ['denied_by_agent', 'field_unknown', 'shape_unknown', 'port_in_use', 'wire.deadline'])
     t.ok(Object.hasOwn(index, code), code)
 })

@@ -4,7 +4,7 @@ import { eventsOfCode } from '../config/build/log-events.ts'
 
 const events = eventsOfCode()
 
-t.test('the events that operators rely on exist, with their fields', async t => {
+t.test('events that operators rely on exist with their fields', async t => {
   const expected: readonly [string, ...string[]][] = [
     ['control.tls_pinned_mismatch', 'expected', 'got'],
     ['client.disconnected', 'reason'],

@@ -1,5 +1,5 @@
-// Snapshots of the public interface: error codes, routes, commands, log events, wire schemas, public imports. A difference is a change
-// for users. TAP_SNAPSHOT=1 rewrites the files.
+// Snapshots of the public interface: error codes, routes, commands, log events, wire schemas, public imports. A
+// difference is a change for users. TAP_SNAPSHOT=1 rewrites the files.
 import { createHash } from 'node:crypto'
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -120,7 +120,7 @@ const hashOf = (code: string): string =>
     .digest('hex')
     .slice(0, 12)
 
-t.test('the page of what plugins can import has every name', async t => {
+t.test('the page of plugin imports has every name', async t => {
   const text = pluginApi()
 
   const headings = [...text.matchAll(/^### (\S+)$/gm)].map(([, name]) => name)
@@ -134,5 +134,5 @@ t.test('the page of what plugins can import has every name', async t => {
     'Resource'
   ])
     t.ok(headings.includes(name), name)
-  t.notMatch(text, /^```ts\n\n?```/m, 'nothing is empty')
+  t.notMatch(text, /^```ts\n\n?```/m, 'no listing is empty')
 })

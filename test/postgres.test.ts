@@ -9,18 +9,18 @@ const root = join(import.meta.dirname, '..')
 const textOf = (file: string): string => readFileSync(join(root, file), 'utf8')
 const opens = openingIn(root)
 
-t.test('each file of the suite runs on PostgreSQL, or has a reason, or opens no store', async t => {
+t.test('each test file runs on PostgreSQL, is listed with a reason, or opens no store', async t => {
   const whole = new Set(testsOnPostgres(root, 'whole'))
   const left = suite
     .flatMap(pattern => globSync(pattern, { cwd: root }))
     .filter(file => !whole.has(file) && !(file in ofSqlite))
   const opening = /\b(?:testServer|testCluster|openStore|openStoreIn|startedServer)\(/
 
-  t.same(parse(textOf('.taprc')).include, suite, 'the suite is that of .taprc')
+  t.same(parse(textOf('.taprc')).include, suite, 'the suite matches .taprc')
   t.same(
     left.filter(file => opening.test(textOf(file)) && file !== 'test/postgres.test.ts'),
     [],
-    'what opens a store is found by what it imports'
+    'files that open a store are found by their imports'
   )
   t.same(
     testsOnPostgres(root, 'chosen').filter(file => !whole.has(file)),
@@ -28,7 +28,7 @@ t.test('each file of the suite runs on PostgreSQL, or has a reason, or opens no 
   )
 })
 
-t.test('each reason is that of a file which would run', async t => {
+t.test('each listed exception is a file that would run', async t => {
   const stale = Object.keys(ofSqlite).filter(file => !existsSync(join(root, file)) || !opens(file))
 
   t.same(stale, [])

@@ -24,7 +24,7 @@ const rows = textOf('docs/PROCESS-STATE.md')
   .split('\n## ')[0]
   ?.matchAll(/^\| `([^`]+)` \| ([^|]+) \|/gm)
 
-t.test('what a server keeps in memory is judged in docs/PROCESS-STATE.md', async t => {
+t.test('docs/PROCESS-STATE.md lists all state that a server keeps in memory', async t => {
   const judged = [...(rows ?? [])].flatMap(([, folder, files = '']) =>
     [...files.matchAll(/`([^`]+)` (\d+)/g)].map(([, name, count]) => `${folder}/${name}.ts ${count}`)
   )
@@ -34,10 +34,10 @@ t.test('what a server keeps in memory is judged in docs/PROCESS-STATE.md', async
     return names.length === 0 ? [] : [`${file} ${names.length}`]
   })
 
-  t.same(judged.sort(), kept.sort(), 'judge what is new, or gone, in the table')
+  t.same(judged.sort(), kept.sort(), 'add or remove the row in the table')
 })
 
-t.test('what outlives its call is found, and what ends with it is not', async t => {
+t.test('finds state that outlives its call, and no other state', async t => {
   const code = `
     let last = 0
     const made = new Map<string, number>([['a', 1]])

@@ -9,14 +9,14 @@ import { get, startWebServer } from './support/web.ts'
 
 const promtool = (args: readonly string[], input = '') =>
   spawnSync('promtool', [...args], { input, encoding: 'utf8' })
-const skip = promtool(['--version']).error ? 'there is no promtool (Debian: prometheus)' : false
+const skip = promtool(['--version']).error ? 'promtool is not installed (Debian: prometheus)' : false
 const alerts = join(import.meta.dirname, '..', 'config/deploy/alerts.yml')
 
 async function pageAt(port: unknown): Promise<string> {
   return (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
 }
 
-t.test('promtool finds nothing in the metrics of a server and an agent', { skip }, async t => {
+t.test('promtool finds no problem in the metrics of a server and an agent', { skip }, async t => {
   const cluster = await testCluster(t)
   const { agent } = await startAgent(t, cluster, 'berlin', { env: { SVC_METRICS_LISTEN: '127.0.0.1:0' } })
   const listen = await freePort()
@@ -37,7 +37,7 @@ t.test('promtool accepts the alerts', { skip }, async t => {
   t.equal(status, 0, stdout)
 })
 
-/** Evaluates alerts on series as Prometheus would; `expected` are the labels of each that fires at the minute. */
+/** Evaluates alerts like Prometheus. `expected`: the labels of each alert that fires at the given minute. */
 function expectFired(t: Test, series: Readonly<Record<string, string>>, at: string, expected: object): void {
   const dir = t.testdir()
   mkdirSync(dir, { recursive: true })
@@ -64,7 +64,7 @@ function expectFired(t: Test, series: Readonly<Record<string, string>>, at: stri
   t.equal(status, 0, `${stdout}${stderr}`)
 }
 
-t.test('alerts of rules and targets name what people call the rule', { skip }, async t => {
+t.test('alerts of rules and targets name client, port and owner of the rule', { skip }, async t => {
   const rule = 'client="c", owner="ann", rule="r"'
   const named = { client: 'c', owner: 'ann', rule: 'r', client_name: 'paris', protocol: 'tcp', port: '443' }
   const series = {
@@ -99,19 +99,23 @@ t.test('alerts of rules and targets name what people call the rule', { skip }, a
   })
 })
 
-t.test('an alert of certificates comes three weeks before, and none for a good target', { skip }, async t => {
-  const series = {
-    'svc_certificate_expiry_timestamp_seconds{certificate="api", instance="i"}': '1000000x200',
-    'svc_rule_target_healthy{client="c", owner="ann", rule="r", target="10.0.0.7:80"}': '1x200'
-  }
+t.test(
+  'an alert fires three weeks before a certificate expires; a good target fires none',
+  { skip },
+  async t => {
+    const series = {
+      'svc_certificate_expiry_timestamp_seconds{certificate="api", instance="i"}': '1000000x200',
+      'svc_rule_target_healthy{client="c", owner="ann", rule="r", target="10.0.0.7:80"}': '1x200'
+    }
 
-  expectFired(t, series, '120m', {
-    SluiceCertificateExpires: [
-      {
-        exp_labels: { certificate: 'api', instance: 'i', severity: 'warning' },
-        exp_annotations: { summary: 'The api certificate of i expires within three weeks.' }
-      }
-    ],
-    SluiceTargetFailed: []
-  })
-})
+    expectFired(t, series, '120m', {
+      SluiceCertificateExpires: [
+        {
+          exp_labels: { certificate: 'api', instance: 'i', severity: 'warning' },
+          exp_annotations: { summary: 'The api certificate of i expires within three weeks.' }
+        }
+      ],
+      SluiceTargetFailed: []
+    })
+  }
+)

@@ -1,4 +1,4 @@
-// Bodies of changes run twice, in tests that make changes of most kinds; npm run test:repeated does so in all.
+// Runs tests with most kinds of changes so that each change body runs twice. npm run test:repeated does so for all tests.
 import { once } from 'node:events'
 import { join } from 'node:path'
 import t from 'tap'
@@ -9,7 +9,7 @@ const preload = join(import.meta.dirname, 'repeated', 'preload.ts')
 
 /** Runs a test file as npm run test:repeated does. */
 async function run(file: string): Promise<{ code: number | null; output: string }> {
-  const env = { ...process.env, TAP_TIMEOUT: '280' } // in place of tap's own 30 s
+  const env = { ...process.env, TAP_TIMEOUT: '280' } // instead of tap's 30 s
   const child = spawnChild(process.execPath, [`--import=${preload}`, join(root, file)], { cwd: root, env })
   let output = ''
   for (const stream of [child.stdout, child.stderr])
@@ -20,7 +20,7 @@ async function run(file: string): Promise<{ code: number | null; output: string 
   return { code, output }
 }
 
-const skip = process.env['SLUICE_TEST_REPEATED'] !== undefined && 'it is a part of this run'
+const skip = process.env['SLUICE_TEST_REPEATED'] !== undefined && 'the whole run is already repeated'
 
 for (const file of [
   'plugins/rules/test/remove.test.ts',

@@ -1,4 +1,4 @@
-// The documentation site: built as it is published, without a dead link; its search finds what operators look for.
+// The documentation site: has no dead link, and its search finds what operators look for.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { runInNewContext } from 'node:vm'
@@ -18,13 +18,13 @@ const paths = await buildSite(dir)
 for (const name of Object.keys(process.env)) if (name.startsWith('ELEVENTY_')) delete process.env[name]
 const read = (file: string): string => readFileSync(join(dir, file), 'utf8')
 
-/** Runs the scripts of the page, without a page. */
+/** Runs the scripts of the page without a browser. */
 function openSearch(): (query: string) => readonly Result[] {
   const scripts = ['minisearch.js', 'search-data.js', 'search.js'].map(read).join(';\n')
   return runInNewContext(`${scripts}; makeSearch(window.searchEntries)`, { window: {} })
 }
 
-t.test('every document of the project and each reference is a page', async t => {
+t.test('every document of the project and every reference is a page', async t => {
   for (const path of [
     'index',
     'operating',
@@ -72,13 +72,13 @@ t.test('the search finds a code, a command, a key, a metric, an event, an operat
   t.same(search('no such words here'), [])
 })
 
-t.test('nothing is loaded from elsewhere', async t => {
+t.test('pages load no external resources', async t => {
   for (const path of paths)
     t.notMatch(read(path), /(?:<script|<link|<img)[^>]*(?:src|href)="https?:|@import|url\(/, path)
   t.notMatch(read('style.css'), /https?:|@import|url\(/)
 })
 
-t.test('a dead link, of a document or to an anchor, fails the build', async t => {
+t.test('a dead link to a document or an anchor fails the build', async t => {
   const page: Page = {
     path: 'a.html',
     title: 'A',
@@ -95,7 +95,7 @@ t.test('a dead link, of a document or to an anchor, fails the build', async t =>
   t.same(dead, ['a/b.html: ../c.html', 'a/b.html: #y'])
 })
 
-t.test('anchors are those of code hosts, and codes keep their dots', async t => {
+t.test('anchors match those of code hosts, and codes keep their dots', async t => {
   t.equal(slug('Where do I change ...?'), 'where-do-i-change-')
   t.equal(slug('validation.schema'), 'validation.schema')
   t.equal(

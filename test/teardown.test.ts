@@ -5,21 +5,21 @@ import t from 'tap'
 const dir = t.testdir()
 const known: Record<string, boolean> = {}
 
-t.test('a directory that was made first', async t => {
+t.test('a test directory made before a teardown is registered', async t => {
   const ofTest = t.testdir()
   t.teardown(() => {
     known['of a test'] = existsSync(ofTest)
   })
-  await t.test('also in a test of the test', async t => {
+  await t.test('also in a subtest', async t => {
     const ofInner = t.testdir()
     t.teardown(() => {
-      known['of an inner test'] = existsSync(ofInner)
+      known['of a subtest'] = existsSync(ofInner)
     })
   })
 })
 
-t.test('is there until what was torn down had ended', async t =>
-  t.same(known, { 'of a test': true, 'of an inner test': true })
+t.test('exists until the teardown has ended', async t =>
+  t.same(known, { 'of a test': true, 'of a subtest': true })
 )
 
 t.teardown(() => {

@@ -30,7 +30,7 @@ const codec = openCodec([...messages.values()])
 
 t.test('every string, number, list, map and bytes on the wire has a bound', async t => {
   t.same(unboundedParts(declared), [])
-  t.ok(messages.size > 30, 'all messages are walked')
+  t.ok(messages.size > 30, 'all messages are visited')
 })
 
 t.test('patterns on the wire bound the length', async t => {
@@ -39,7 +39,7 @@ t.test('patterns on the wire bound the length', async t => {
   for (const [, pattern] of patterns) t.match(pattern, /^\^[^*+]+\$$/)
 })
 
-t.test('the largest parts that an agent sends fit into a frame', async t => {
+t.test('the largest messages of an agent fit into a frame', async t => {
   const ruleId = newId()
   const counts = Object.fromEntries(columns.map(column => [column, Number.MAX_SAFE_INTEGER]))
   const row = { rule_id: ruleId, kind: 'target', key: `${'h'.repeat(253)}:65535`, ...counts }
@@ -77,7 +77,7 @@ t.test('a report of 125,000 empty rows is refused before its rows are read', asy
   t.throws(() => codec.decode(StatsReport, bytes), /rows has more than 500 entries/)
 })
 
-t.test('a rule with 60,000 empty targets is refused, too', async t => {
+t.test('a rule with 60,000 empty targets is also refused', async t => {
   const targets = Buffer.from(Array.from({ length: 60_000 }, () => [0x12, 0]).flat())
   const length = Buffer.from([
     (targets.length & 0x7f) | 0x80,

@@ -126,7 +126,7 @@ t.test('a stop closes listeners, waits for drain and last report, and keeps the 
   await agent.log.until('rule.closed')
   t.equal(agent.engine.rules.size, 0)
   t.same(steps, [])
-  t.notOk(connection.ended.aborted, 'the stream stays up for the last report')
+  t.notOk(connection.ended.aborted, 'the stream stays up until the last report')
   agent.engine.finishDrain(1)
   await stopped
 

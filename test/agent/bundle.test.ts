@@ -29,7 +29,7 @@ t.test('a bundle is read as it was written, and only its owner can read the file
   t.same(readBundle(file), bundle)
   t.equal(hasPending(file), false, 'the pending enrollment is deleted')
   t.equal(statSync(file).mode & 0o777, 0o600)
-  t.same(readdirSync(join(file, '..')), ['bundle.json'], 'no temporary file stays')
+  t.same(readdirSync(join(file, '..')), ['bundle.json'], 'no temporary file is left')
 })
 
 t.test('a bundle is marked only while it has the revoked token', async t => {

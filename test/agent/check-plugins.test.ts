@@ -18,7 +18,7 @@ const kind = defineObjectKind({
   withdraw: async () => ({ done: Promise.resolve() })
 })
 
-t.test('the built-in plugins are compatible', async t => {
+t.test('the built-in plugins are compatible with each other', async t => {
   const loaded = await Promise.all(Object.values(agentPlugins).map(async load => (await load()).default))
 
   t.doesNotThrow(() => checkPlugins(loaded))

@@ -94,7 +94,7 @@ t.test('invalid guardrails stop the agent', async t => {
 })
 
 t.test(
-  'the section of a plugin has the schema of its agent half, and is refused where that is absent',
+  'the section of a plugin follows the schema of its agent half, and is refused without one',
   async t => {
     const Pace = Type.Object({ burst_secs: Type.Integer({ minimum: 1, default: 5 }), name: Type.String() })
     const plugins: AgentPlugin[] = [
@@ -124,7 +124,7 @@ t.test(
     t.throws(() => read(`[plugins."./pace"]\nname = "x"\n[plugins.rules]\n${edited}`), {
       message: /agent\.toml:4: unknown key plugins\.rules\.development/
     })
-    t.throws(() => read(''), { message: /plugins\."\.\/pace"/ }, 'a required setting is missing')
+    t.throws(() => read(''), { message: /plugins\."\.\/pace"/ }, 'reports a missing required setting')
     const noHalf = '[plugins."./pace"]\nname = "x"\n[plugins."./server-only"]\nrate = 1\n'
     t.throws(() => read(noHalf), { message: /agent\.toml:4: unknown key plugins\."\.\/server-only"\.rate/ })
   }

@@ -112,7 +112,7 @@ t.test('a deferred object that cannot come into force is reported and retried', 
 })
 
 t.test(
-  'objects of an interrupted batch are not applied in part; a start applies all saved ones in one turn',
+  'an interrupted batch is not applied in part; a start applies all saved objects in one turn',
   async t => {
     const first = open(t)
     await first.objects.put(object('a', 'name'), 'deferred')
@@ -152,5 +152,5 @@ t.test('a deferred object is not retried with the failed ones of its group', asy
   await objects.put(object('a', 'name', 2), 'deferred')
   await clock.advance(120_000)
   await objects.applyDeferred('sample')
-  t.same(turns, [['a'], ['a'], ['a', 'b']], 'a failed object that is deferred is not retried either')
+  t.same(turns, [['a'], ['a'], ['a', 'b']], 'a failed object that becomes deferred is not retried')
 })

@@ -1,4 +1,4 @@
-// An agent that knows several endpoints: which it tries, when it leaves one, and when it comes back.
+// An agent with several endpoints: the order of tries, failover and return.
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { readBundle, saveEndpoints, writeBundle } from '../../agent/link/bundle.ts'
@@ -72,7 +72,7 @@ t.test('if no endpoint answers, the agent tries all of them and then backs off',
   for (const [round, ms] of [250, 500, 1000].entries()) {
     await agent.log.until('control.unreachable', 3 * (round + 1))
     await loopTurns(5)
-    t.equal(agent.log.count('control.unreachable'), 3 * (round + 1), 'no other one is tried')
+    t.equal(agent.log.count('control.unreachable'), 3 * (round + 1), 'tries no other endpoint')
     await agent.clock.advance(ms)
   }
   await agent.log.until('control.unreachable', 12)
@@ -96,7 +96,7 @@ t.test(
 )
 
 t.test(
-  'endpoints of Welcome are saved, and the agent returns to the preferred endpoint when it is back',
+  'endpoints from Welcome are saved, and the agent returns to the preferred one once it is up',
   async t => {
     const started = await startServers(t, 2)
     const { dir, clock, servers } = started
@@ -149,9 +149,9 @@ t.test('invalid endpoints from a server do not harm the agent', async t => {
   await server.next()
   await agent.log.until('control.connected')
 
-  await pass(clock, 130_000) // it asks its first choice
+  await pass(clock, 130_000) // it probes its preferred endpoint
   t.equal(agent.log.count('control.returning'), 0)
-  t.equal(server.hellos.length, 1, 'it stays where it is')
+  t.equal(server.hellos.length, 1, 'it does not reconnect')
 })
 
 t.test('endpoints that change while the stream is up are in the bundle before the agent answers', async t => {
@@ -164,14 +164,14 @@ t.test('endpoints that change while the stream is up are in the bundle before th
   await channel.request(Endpoints, { endpoints: ['one.example:7443', 'two.example:7443'] })
   t.same(agent.bundle()?.server_endpoints, ['one.example:7443', 'two.example:7443'])
   await channel.request(Endpoints, { endpoints: [] })
-  t.equal(agent.bundle()?.server_endpoints, undefined, 'none: that of the enrollment')
+  t.equal(agent.bundle()?.server_endpoints, undefined, 'none: the endpoint of the enrollment applies')
   await t.rejects(
     channel.request(Endpoints, { endpoints: Array.from({ length: 33 }, (_, i) => `${i}.example:1`) })
   )
 })
 
 t.test(
-  'the order is by chance, stays as endpoints come and go, and ends with that of the enrollment',
+  'the order is random, survives changes of endpoints, and ends with the endpoint of the enrollment',
   async t => {
     const bundle = bundleOf({ endpoint: 'enrolled:1', fingerprint: 'ab'.repeat(32) }, 'token-one')
     const firsts = new Set<string>()
@@ -183,7 +183,7 @@ t.test(
     t.same(
       [...firsts].sort(),
       ['a:1', 'b:1', 'c:1'],
-      'each is the first of some, and the enrolled one of none'
+      'each endpoint is first for some agents, the enrolled one for none'
     )
 
     const order = new Order(() => 0.99)
@@ -198,7 +198,7 @@ t.test(
     t.equal(order.current, 'a:1')
     t.equal(order.preferred, null)
     order.take({ ...bundle, server_endpoints: ['b:1'] })
-    t.equal(order.current, 'b:1', 'one that is gone is left for the first')
+    t.equal(order.current, 'b:1', 'the agent moves from a removed endpoint to the first')
   }
 )
 

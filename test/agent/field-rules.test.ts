@@ -1,4 +1,4 @@
-// The hooks of a field's agent half from opened to gone, its closings and its timers.
+// The hooks of a field's agent half: opened, changed, gone, closings and timers.
 import t, { type Test } from 'tap'
 import {
   type AgentCall,
@@ -46,7 +46,7 @@ function moodPlugin(hooks: Hooks = {}, name = 'mood') {
 
 interface Start {
   readonly clock?: FakeClock
-  readonly after?: { readonly dir: string; readonly server: ScriptedServer } // the agent that it was before
+  readonly after?: { readonly dir: string; readonly server: ScriptedServer } // of the agent's previous run
   readonly serverTimeMs?: number
 }
 
@@ -88,7 +88,7 @@ function push({ channel }: AgentConnection, moods: Readonly<Record<string, strin
   })
 }
 
-/** The meter that only the rule passes: the last one. */
+/** The rule's own meter: the last one. */
 const meterOf = ({ engine }: Pick<TestAgent, 'engine'>) => {
   const id = engine.opened.at(-1)?.meters.at(-1) ?? 0
   return { ...engine.meters.get(id), budget: engine.budgets.get(id) ?? null }
@@ -108,29 +108,32 @@ t.test('a rule is opened, changed by each new revision, and gone when it is remo
   await push(connection, { mood: 'one' })
   await push(connection, { mood: 'two' })
   await push(connection, { mood: 'two' }, { targets: [{ host: '10.0.0.2', port: 80, priority: 0 }] })
-  t.equal(engine.opened.length, 2, 'the engine has opened it again')
+  t.equal(engine.opened.length, 2, 'the engine reopened it')
   await removeRule(connection, 'rule-1', ++revision, 'drain')
 
   t.same(seen, ['opened rule-1 one', 'changed rule-1 two', 'changed rule-1 two', 'gone rule-1 two'])
 })
 
-t.test('a rule without the field is not seen; one that gets and loses it opens and is gone', async t => {
-  const { plugin, seen } = moodPlugin({ opened: rule => rule.close({ mode: 'refuse', reason: 'moody' }) })
-  const agent = await start(t, [plugin])
-  const { connection, engine } = agent
+t.test(
+  'a rule without the field calls no hooks; adding and removing the field calls opened and gone',
+  async t => {
+    const { plugin, seen } = moodPlugin({ opened: rule => rule.close({ mode: 'refuse', reason: 'moody' }) })
+    const agent = await start(t, [plugin])
+    const { connection, engine } = agent
 
-  await push(connection, {})
-  t.same(seen, [])
-  await push(connection, { mood: 'one' })
-  t.match(meterOf(agent), closedFor('moody'))
-  await push(connection, {})
+    await push(connection, {})
+    t.same(seen, [])
+    await push(connection, { mood: 'one' })
+    t.match(meterOf(agent), closedFor('moody'))
+    await push(connection, {})
 
-  t.same(seen, ['opened rule-1 one', 'gone rule-1 one'])
-  t.match(meterOf(agent), open, 'it closes the rule no more')
-  t.equal(engine.opened.length, 1, 'the engine never opened it again')
-})
+    t.same(seen, ['opened rule-1 one', 'gone rule-1 one'])
+    t.match(meterOf(agent), open, 'it no longer closes the rule')
+    t.equal(engine.opened.length, 1, 'the engine did not reopen it')
+  }
+)
 
-t.test('a rule that cannot open is gone, and opened when it can', async t => {
+t.test('gone is called for a rule that cannot open, and opened once it can', async t => {
   const { plugin, seen } = moodPlugin()
   const { connection, engine } = await start(t, [plugin])
   engine.refuseNextOpen('EADDRINUSE')
@@ -141,7 +144,7 @@ t.test('a rule that cannot open is gone, and opened when it can', async t => {
   t.same(seen, ['opened rule-1 one', 'gone rule-1 one', 'opened rule-1 one'])
 })
 
-t.test('a field refuses a rule in opened, and plan gets the rule', async t => {
+t.test('a field can refuse a rule in opened, and plan receives the rule', async t => {
   const planned: string[] = []
   const { plugin } = moodPlugin({
     plan: (_value, _draft, { id }) => void planned.push(id),
@@ -158,12 +161,12 @@ t.test('a field refuses a rule in opened, and plan gets the rule', async t => {
   t.ok(planned.includes('rule-1'))
 })
 
-t.test('after a restart without the server a rule is closed before its port accepts', async t => {
+t.test('after a restart without the server a field closes a rule before its port accepts', async t => {
   const first = moodPlugin()
   const agent = await start(t, [first.plugin])
   await push(agent.connection, { mood: 'one' })
   await agent.stop()
-  t.same(first.seen, ['opened rule-1 one'], 'a stop is not the end of the rule')
+  t.same(first.seen, ['opened rule-1 one'], 'a stop does not call gone')
 
   let openBefore = -1
   const again = moodPlugin({
@@ -213,33 +216,30 @@ t.test(
     t.match(meterOf(agent), open)
     rule?.close({ mode: 'cut', reason: 'expired' })
     await clock.advance(29_999)
-    t.match(meterOf(agent), closedFor('expired'), 'by default they have the drain time of a removed rule')
+    t.match(meterOf(agent), closedFor('expired'), 'the default is the drain time of a removed rule')
     await clock.advance(1)
     t.match(meterOf(agent), closedFor('expired', { mark: 0, holdMs: 0 }))
   }
 )
 
-t.test(
-  'of several fields that close a rule the strictest decides, and it is open when none closes it',
-  async t => {
-    const byName = new Map<string, MoodRule>()
-    const opened: Hooks['opened'] = rule => byName.set(rule.value.text, rule)
-    const calm = moodPlugin({ opened }, 'calm')
-    const angry = moodPlugin({ opened }, 'angry')
-    const agent = await start(t, [calm.plugin, angry.plugin])
-    await push(agent.connection, { calm: 'calm', angry: 'angry' })
+t.test('if several fields close a rule, the strictest decides; it opens when none closes it', async t => {
+  const byName = new Map<string, MoodRule>()
+  const opened: Hooks['opened'] = rule => byName.set(rule.value.text, rule)
+  const calm = moodPlugin({ opened }, 'calm')
+  const angry = moodPlugin({ opened }, 'angry')
+  const agent = await start(t, [calm.plugin, angry.plugin])
+  await push(agent.connection, { calm: 'calm', angry: 'angry' })
 
-    byName.get('calm')?.close({ mode: 'refuse', reason: 'calm' })
-    byName.get('angry')?.close({ mode: 'hold', reason: 'angry' })
-    t.match(meterOf(agent), closedFor('angry', { mark: 0 }))
-    byName.get('angry')?.open()
-    t.match(meterOf(agent), closedFor('calm'))
-    byName.get('calm')?.open()
-    t.match(meterOf(agent), open)
-  }
-)
+  byName.get('calm')?.close({ mode: 'refuse', reason: 'calm' })
+  byName.get('angry')?.close({ mode: 'hold', reason: 'angry' })
+  t.match(meterOf(agent), closedFor('angry', { mark: 0 }))
+  byName.get('angry')?.open()
+  t.match(meterOf(agent), closedFor('calm'))
+  byName.get('calm')?.open()
+  t.match(meterOf(agent), open)
+})
 
-t.test('a reason that would not fit into statistics is refused', async t => {
+t.test('a reason that is not a valid statistics key is refused', async t => {
   const { plugin } = moodPlugin({ opened: rule => rule.close({ mode: 'refuse', reason: 'Not a code' }) })
   const { connection, log } = await start(t, [plugin])
 
@@ -249,7 +249,7 @@ t.test('a reason that would not fit into statistics is refused', async t => {
   })
 })
 
-t.test('a timer of a rule follows the server, and ends with the next revision', async t => {
+t.test('a timer of a rule follows server time, and ends with the next revision', async t => {
   const clock = fakeClock()
   const fired: string[] = []
   const opened: Hooks['opened'] = ({ at, value }) =>
@@ -281,7 +281,7 @@ t.test('fields decide again when the server sets the time back', async t => {
   t.same(seen, ['opened rule-1 one', 'opened rule-1 one', 'changed rule-1 one'])
 })
 
-t.test('failing timer work is logged once and retried with backoff until it succeeds', async t => {
+t.test('failed timer work is logged once and retried with backoff until it succeeds', async t => {
   const clock = fakeClock()
   let attempts = 0
   const { plugin } = moodPlugin({
@@ -360,7 +360,7 @@ t.test('a timer polls at most once a second while the time does not move', async
   t.ok(isDone)
 })
 
-t.test('a rule drops timers that have fired, and ignores a plugin after its end', async t => {
+t.test('a rule forgets fired timers, and ignores calls of a plugin after its end', async t => {
   const works: (() => unknown)[] = []
   let cancelled = 0
   const closed: string[] = []
@@ -387,7 +387,7 @@ t.test('a rule drops timers that have fired, and ignores a plugin after its end'
   for (let fired = 0; fired < 3; fired++) await works[fired]?.()
 
   fieldRules.leave('rule-1')
-  t.equal(cancelled, 1, 'only the one that waits')
+  t.equal(cancelled, 1, 'only the pending one')
   kept?.close({ mode: 'cut', reason: 'late' })
   kept?.at(0, () => {})
 
@@ -416,10 +416,10 @@ t.test('a rule that a replaced plugin closed accepts no caller before the new pl
   replaceBy(rule => rule.close({ mode: 'hold', reason: 'second' }))
   t.same(closed, ['first', 'second'])
   replaceBy(() => {})
-  t.same(closed, ['first', 'second', null], 'it decides by not deciding')
+  t.same(closed, ['first', 'second', null], 'no decision counts as open')
   t.same(
     decisions.map(({ seen }) => seen),
     [1, 2, 3].map(() => ['opened rule-1 one']),
-    'the rule is not gone'
+    'gone is not called'
   )
 })

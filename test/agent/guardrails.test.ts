@@ -6,14 +6,17 @@ const none = { allow_ports: [], allow_targets: [], deny_targets: [] }
 const rule = (host: string, port = 80, from = 8080, to = from) => ({ from, to, targets: [{ host, port }] })
 const denied = { name: 'Refused', code: 'denied_by_agent' }
 
-t.test('by default link-local, multicast and unspecified targets are denied, also IPv4-mapped', async t => {
-  const { admit } = readAgentConfig({ file: null, env: {} }).guardrails
-  const bad = ['169.254.169.254', 'fe80::1', '224.0.0.1', 'ff02::1', '0.0.0.0', '::', '::ffff:169.254.1.1']
-  const good = ['127.0.0.1', '::1', '10.0.0.1', '2001:db8::1', '::ffff:10.0.0.1', 'metadata.internal']
+t.test(
+  'by default link-local, multicast and unspecified targets are denied, also in IPv4-mapped form',
+  async t => {
+    const { admit } = readAgentConfig({ file: null, env: {} }).guardrails
+    const bad = ['169.254.169.254', 'fe80::1', '224.0.0.1', 'ff02::1', '0.0.0.0', '::', '::ffff:169.254.1.1']
+    const good = ['127.0.0.1', '::1', '10.0.0.1', '2001:db8::1', '::ffff:10.0.0.1', 'metadata.internal']
 
-  for (const host of bad) t.throws(() => admit(rule(host)), denied, host)
-  for (const host of good) t.doesNotThrow(() => admit(rule(host)), host)
-})
+    for (const host of bad) t.throws(() => admit(rule(host)), denied, host)
+    for (const host of good) t.doesNotThrow(() => admit(rule(host)), host)
+  }
+)
 
 t.test('every port of a rule must be in allow_ports', async t => {
   const { admit } = openGuardrails({ ...none, allow_ports: [443, '8000-8999'] }, [])

@@ -50,19 +50,19 @@ t.test("a byte belongs to the minute of the server's clock", async t => {
   )
 })
 
-t.test('a slow Welcome moves the server time only as far as it must', async t => {
+t.test('a slow Welcome changes the server time as little as possible', async t => {
   const clock = fakeClock(noon)
   const { journal } = startJournal(t, t.testdir(), clock)
 
   await clock.advance(3000)
   journal.setServerTime(noon + 500, 0)
-  t.equal(journal.now(), noon + 3000, 'our clock may be right')
+  t.equal(journal.now(), noon + 3000, 'within the possible range')
   journal.setServerTime(noon + 5000, 1000)
   t.equal(journal.now(), noon + 5000, 'the earliest possible time')
   journal.setServerTime(noon - 4000, 1000)
-  t.equal(journal.now(), noon + 5000, 'it does not go back')
+  t.equal(journal.now(), noon + 5000, 'it does not go backward')
   await clock.advance(7000)
-  t.equal(journal.now(), noon + 5000, 'it does not move until the latest possible time has come')
+  t.equal(journal.now(), noon + 5000, 'it stands still until the latest possible time')
   await clock.advance(1)
   t.equal(journal.now(), noon + 5001)
 })
@@ -269,7 +269,7 @@ t.test('minutes that were not reported for a week become hours without loss', as
   t.equal(Object.keys(rows).filter(key => key.startsWith('minute')).length, 0)
 })
 
-t.test('a minute that was sent does not become part of an hour, however old', async t => {
+t.test('a sent minute never becomes part of an hour', async t => {
   const clock = fakeClock(noon)
   const { journal } = startJournal(t, t.testdir(), clock)
   journal.bind(1, webRule)

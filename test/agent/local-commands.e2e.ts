@@ -112,7 +112,7 @@ t.test('a command of an agent half gets its arguments checked, and refuses with 
   )
 })
 
-t.test('the socket is its owner’s, and is gone after the stop', async t => {
+t.test('only its owner can use the socket, which is removed at the stop', async t => {
   const server = await scriptedServer(t, { messages })
   const dir = stateDir(t)
   const agent = startTestAgent(t, { dir, server })
@@ -128,7 +128,7 @@ t.test('the socket is its owner’s, and is gone after the stop', async t => {
   })
 })
 
-t.test('clients that send too much, nothing or nonsense are cut, and others are served', async t => {
+t.test('clients that send too much, nothing or garbage are disconnected, and others are served', async t => {
   const server = await scriptedServer(t, { messages })
   const dir = stateDir(t)
   const { clock } = startTestAgent(t, { dir, server })
@@ -149,7 +149,7 @@ t.test('clients that send too much, nothing or nonsense are cut, and others are 
   t.match(await send('{"command":"status"}\n'), /"ok":true/)
 })
 
-t.test('an agent runs in a directory with a path too long for a socket, and the error is clear', async t => {
+t.test('with a path too long for a socket the agent runs, and commands report the reason', async t => {
   const server = await scriptedServer(t, { messages })
   const dir = t.testdir({ ['long'.repeat(25)]: {} })
   const { log } = startTestAgent(t, { dir: join(dir, 'long'.repeat(25)), server })
@@ -189,7 +189,7 @@ export default {
 }`
 
 t.test(
-  'the command line asks the running agent, shows commands of plugins, and says when none runs',
+  'the command line calls the running agent, lists commands of plugins, and reports if none runs',
   async t => {
     const dir = stateDir(t)
     const folder = join(import.meta.dirname, '..', '..', 'node_modules', '.local-commands')

@@ -182,7 +182,7 @@ t.test('puts that arrive together and cannot be saved are not applied', async t 
     objects.put(testObject(3, 'c', 'three'), 'retry')
   ])
 
-  t.match(same, { value: { status: 'applied', revision: 1 } }, 'there was nothing to save')
+  t.match(same, { value: { status: 'applied', revision: 1 } }, 'an equal put needs no save')
   t.match([other, another], [{ reason: { message: /readonly/ } }, { reason: { message: /readonly/ } }])
   t.same([...applied.values()], ['a'])
 })
@@ -207,7 +207,7 @@ t.test('an equal object under a newer revision is saved and not applied again', 
   t.equal(objects.digest(), digestOf('', [testObject(7)]))
 })
 
-t.test('an object that is refused at once is not saved, and the previous one stays', async t => {
+t.test('an object that is refused with once is not saved, and the previous one stays', async t => {
   const { objects, applied, refused, db } = open(t)
   refused.set('bad', 'port_in_use')
 
@@ -222,7 +222,7 @@ t.test('an object that is refused at once is not saved, and the previous one sta
 })
 
 t.test(
-  'an object that cannot be applied now is kept and retried with backoff, and its change is reported',
+  'an object that cannot be applied now is saved and retried with backoff, and its change is reported',
   async t => {
     const { objects, clock, applies, refused, sent, channel } = open(t)
     refused.set('a', 'port_in_use')
@@ -248,7 +248,7 @@ t.test(
   }
 )
 
-t.test('an applied object is withdrawn when the one that replaces it cannot be applied', async t => {
+t.test('an applied object is withdrawn when its replacement cannot be applied', async t => {
   const { objects, clock, applied, refused } = open(t)
   await objects.put(testObject(1, 'wide'), 'once')
   refused.set('narrow', 'field_unknown')
@@ -261,7 +261,7 @@ t.test('an applied object is withdrawn when the one that replaces it cannot be a
   t.same([...applied.values()], ['narrow'])
 })
 
-t.test('a failed object is still retried after one that replaces it could not be saved', async t => {
+t.test('a failed object is still retried if its replacement could not be saved', async t => {
   const { objects, clock, applied, refused, db } = open(t)
   refused.set('a', 'port_in_use')
   await objects.put(testObject(1), 'retry')
@@ -349,7 +349,7 @@ t.test('a removal is reported again if there was no stream or the stream was los
   t.equal(sent.length, 2, 'it is not reported after a minute')
 })
 
-t.test('a put that is older than the drop of the same object does not bring it back', async t => {
+t.test('a put that is older than the drop of its object does not restore it', async t => {
   const { objects, applied } = open(t)
   await objects.drop(removalOf(9), 'cut')
 
@@ -412,7 +412,7 @@ t.test('failed objects of one group are retried together, in their order', async
   t.equal(applied.size, 3)
 })
 
-t.test('another generation of the store makes all revisions 0 and applies nothing', async t => {
+t.test('a new generation of the store resets all revisions to 0 and applies nothing', async t => {
   const { objects, applies, applied, dir } = open(t)
   await objects.welcome('g1', ['sample'])
   await objects.put(testObject(40), 'once')
@@ -489,7 +489,7 @@ t.test('after close nothing changes and nothing is answered', async t => {
 })
 
 t.test(
-  'when the owner of a kind is replaced, its objects are out of force meanwhile; what fails stays so',
+  'while the owner of a kind is replaced, its objects are withdrawn; failed ones stay withdrawn',
   async t => {
     const { objects, applied, refused, log } = open(t)
     await objects.put(testObject(1, 'a', 'one'), 'once')
@@ -506,24 +506,21 @@ t.test(
   }
 )
 
-t.test(
-  'when another owner is replaced, an object that can no longer be applied is taken out of force',
-  async t => {
-    const { objects, applied, refused, sent, channel } = open(t)
-    await objects.put(testObject(1, 'a'), 'once')
-    objects.digest()
-    refused.set('a', 'field_unknown')
+t.test('when another owner is replaced, an object that can no longer be applied is withdrawn', async t => {
+  const { objects, applied, refused, sent, channel } = open(t)
+  await objects.put(testObject(1, 'a'), 'once')
+  objects.digest()
+  refused.set('a', 'field_unknown')
 
-    await t.rejects(
-      objects.changeOwners(new Set(), async () => {
-        t.same([...applied], [['one', 'a']])
-        throw new Error('cannot start')
-      }),
-      { message: 'cannot start' }
-    )
+  await t.rejects(
+    objects.changeOwners(new Set(), async () => {
+      t.same([...applied], [['one', 'a']])
+      throw new Error('cannot start')
+    }),
+    { message: 'cannot start' }
+  )
 
-    t.same([...applied], [])
-    objects.attach(channel)
-    t.match(sent, [[ObjectStatus.name, { id: 'one', code: 'field_unknown' }]])
-  }
-)
+  t.same([...applied], [])
+  objects.attach(channel)
+  t.match(sent, [[ObjectStatus.name, { id: 'one', code: 'field_unknown' }]])
+})

@@ -65,7 +65,7 @@ t.test('a removed rule that still drains is not counted as open', async t => {
   const value = await scrape()
 
   t.equal(value('rules'), 0)
-  t.equal(value('rule_connections_total', 'rule="rule-1"'), 0, 'its counters are shown until it has ended')
+  t.equal(value('rule_connections_total', 'rule="rule-1"'), 0, 'its counters are exported until it has ended')
 })
 
 t.test('counters of a changed rule continue', async t => {
@@ -126,7 +126,7 @@ t.test('peek durations are a histogram in seconds', async t => {
 })
 
 t.test(
-  'the metrics of a plugin have its prefix; without a bound on their series they are missing',
+  'the metrics of a plugin have its prefix, and are omitted without a bound on their series',
   async t => {
     const samples = (count: number) =>
       Array.from({ length: count }, (_, at) => ({ labelValues: [`${at}`], value: at }))
@@ -150,7 +150,7 @@ t.test(
 
     t.equal(value('back_door_rules', 'room="999"'), 999)
     t.equal(value('barn_rules', 'room="0"'), undefined)
-    t.equal(value('rules'), 0, 'the others are there')
+    t.equal(value('rules'), 0, 'the other metrics are exported')
     t.same(
       log.lines
         .filter(({ event }) => event === 'metrics.collect_failed')

@@ -357,7 +357,7 @@ t.test('connections of a removed port drain; those of a remaining port continue'
   t.same(
     engine.resets.map(({ ruleId, keep }) => [ruleId, keep?.from, keep?.to]),
     [1, 2, 3, 4].map(id => [id, 8082, 8082]),
-    'also connections of earlier changes'
+    'including connections of earlier changes'
   )
 })
 
@@ -386,7 +386,7 @@ t.test('a pause that cuts ends the flows of a UDP rule at once', async t => {
   t.match(engine.resets, [{ ruleId: 1, keep: null }])
 })
 
-t.test('connections to targets that a change removes are kept, cut, or cut after the drain time', async t => {
+t.test('connections to removed targets stay, are cut, or are cut after the drain time', async t => {
   const { engine, rules, clock } = open(t)
   engine.holdDrains()
   const to = (...hosts: string[]) => hosts.map(host => ({ host, port: 80 }))
@@ -473,7 +473,7 @@ t.test('a rule that starts paused opens no port, and a refused resume leaves it 
   t.equal(engine.meters.size, 0)
 })
 
-t.test('a paused UDP rule and a paused TLS name keep their place, and refuse callers one by one', async t => {
+t.test('a paused UDP rule and a paused TLS name keep their port, and refuse each caller', async t => {
   const named: AgentPlugin = {
     ...testFields,
     fields: [

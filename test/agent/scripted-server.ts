@@ -60,7 +60,7 @@ interface Options {
   readonly clock?: Clock // of its heartbeats; default: real time
 }
 
-/** Welcomed connections; those that nobody waits for yet are queued. */
+/** Welcomed connections; queued until someone waits for them. */
 function connectionQueue() {
   const connections: AgentConnection[] = []
   const waiting: ((connection: AgentConnection) => void)[] = []

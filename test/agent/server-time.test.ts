@@ -38,11 +38,11 @@ t.test('an agent that starts without its server continues from the saved time', 
     const later = fakeClock(noon + 5 * hourMs + ms)
     const { journal } = startJournal(t, dir, later)
 
-    t.equal(journal.now(), noon + hourMs + 30_000, `started at another time by ${ms} ms`)
+    t.equal(journal.now(), noon + hourMs + 30_000, `clock off by ${ms} ms at the start`)
     await later.advance(1_000)
     t.equal(journal.now(), noon + hourMs + 31_000)
     journal.setServerTime(noon + 5 * hourMs, later.monotonic())
-    t.equal(journal.now(), noon + 5 * hourMs, 'and takes the time of its server when it hears it')
+    t.equal(journal.now(), noon + 5 * hourMs, 'and takes the time of its server once connected')
   }
 })
 
@@ -54,7 +54,7 @@ t.test(
       const clock = fakeClock(noon)
       const upMs = 7 * hourMs
       const before = startJournal(t, dir, clock, { id: 'one', upMs: () => upMs + clock.monotonic() })
-      t.notOk(before.journal.isTimeKnown(), 'it has not heard the server yet')
+      t.notOk(before.journal.isTimeKnown(), 'it has no time from the server yet')
       before.journal.setServerTime(noon + hourMs, clock.monotonic())
       t.ok(before.journal.isTimeKnown())
       await clock.advance(30_000)
@@ -87,11 +87,11 @@ t.test('the time is unknown after a boot of the host or a reset of its uptime', 
     const { journal } = startJournal(t, dir, fakeClock(noon + dayMs), { id, upMs: () => upMs })
 
     t.notOk(journal.isTimeKnown())
-    t.equal(journal.now(), noon, 'the least that it can be')
+    t.equal(journal.now(), noon, 'the earliest possible time')
   }
 })
 
-t.test('clock.skew is logged once for each change of more than 5 s, not for each report', async t => {
+t.test('clock.skew is logged once per change of more than 5 s, not per report', async t => {
   const clock = fakeClock(noon)
   const { journal, log } = startJournal(t, t.testdir(), clock)
   const hear = () => journal.setServerTime(noon + clock.monotonic(), clock.monotonic())

@@ -23,7 +23,7 @@ t.test('an after-commit callback runs once, before change returns, even if the b
   }
 })
 
-t.test('a rolled back change, or a rolled back part of it, runs no callback', async t => {
+t.test('a rolled back change or savepoint runs no callback', async t => {
   const store = await openStoreIn(t, t.testdir(), [kernelStore])
   t.teardown(store.close)
   const called: string[] = []
@@ -34,7 +34,7 @@ t.test('a rolled back change, or a rolled back part of it, runs no callback', as
     const part = em.transactional(async inner => {
       afterCommit(inner, () => void called.push('undone'))
       await inner.transactional(async innermost =>
-        afterCommit(innermost, () => void called.push('undone with it'))
+        afterCommit(innermost, () => void called.push('rolled back with the outer change'))
       )
       throw no
     })

@@ -309,7 +309,7 @@ t.test('a release that hangs or fails is named, and the other releases run', asy
     return new Promise(() => {})
   }
   const fail = (): void => {
-    throw new Error('no way back')
+    throw new Error('cannot undo')
   }
   const { stop } = await testServer(t, {
     plugins: [releasing('a', () => void released.push('a')), releasing('b', fail), releasing('c', hang)]
@@ -318,7 +318,7 @@ t.test('a release that hangs or fails is named, and the other releases run', asy
   const stopping = t.rejects(stop(), {
     errors: [
       { message: 'plugin c did not stop: a release took more than 10 s' },
-      { message: 'plugin b did not stop: no way back' }
+      { message: 'plugin b did not stop: cannot undo' }
     ]
   })
   await started.promise
@@ -333,7 +333,7 @@ t.test('a plugin that fails to start is named, even if another one cannot be rel
   const defers = definePlugin({
     ...base,
     name: 'defers',
-    start: async ({ defer }) => defer(() => Promise.reject(new Error('no way back')))
+    start: async ({ defer }) => defer(() => Promise.reject(new Error('cannot undo')))
   })
   const fails = definePlugin({
     ...base,
@@ -345,7 +345,7 @@ t.test('a plugin that fails to start is named, even if another one cannot be rel
   await t.rejects(bootWith(t, [defers, fails], {}, {}, lines), {
     message: 'plugin fails did not start: not today'
   })
-  t.match(lines, [{ event: 'server.not_released', message: 'plugin defers did not stop: no way back' }])
+  t.match(lines, [{ event: 'server.not_released', message: 'plugin defers did not stop: cannot undo' }])
 })
 
 t.test('all plugins start, stop, and start again on the same data', async t => {
@@ -420,7 +420,7 @@ t.test('a migration that fails is named, and the database is unchanged', async t
   await server.stop()
 })
 
-t.test('a build older than the newest one that opened the store is refused', async t => {
+t.test('a build older than the newest one that has opened the store is refused', async t => {
   const dataDir = privateDir(t)
   const bootAs = (version: string) =>
     boot({

@@ -74,7 +74,7 @@ t.test('all problems are reported, and a misspelt key with the nearest name', as
 })
 
 t.test(
-  'values have one form: decimal digits, true and false; other text is refused, never coerced',
+  'numbers are decimal digits and booleans are true or false; other text is refused, not coerced',
   async t => {
     const integer = Type.Integer()
     const table: readonly (readonly [string, unknown])[] = [
@@ -99,7 +99,7 @@ t.test('an empty variable is unset', async t => {
   t.same(table, { hosts: ['file'] })
 })
 
-t.test('a refusal names the key and where it was given: file and line, variable or flag', async t => {
+t.test('a refusal names the key and its source: file and line, variable or flag', async t => {
   const text = [
     'prot = 1',
     'hosts = [',
@@ -159,7 +159,7 @@ t.test('a file with a secret that other users may read is refused, with a remedy
   t.doesNotThrow(() => requirePrivateFile(file, 'a key'))
 })
 
-t.test('the nearest name differs by a typing error only', async t => {
+t.test('a suggested name differs only by a typo', async t => {
   const names = ['operator_http_listen', 'control_listen', 'log_level']
 
   t.equal(closestName('contol_listen', names), 'control_listen')

@@ -58,7 +58,7 @@ t.test('a full disk or a closed pipe does not end the process', async t => {
   }
 })
 
-t.test('lines that cannot be written do not use unbounded memory', async t => {
+t.test('lines that cannot be written use bounded memory', async t => {
   const mib = 1 << 20
   for (const format of formats) {
     const full = startLogging(

@@ -229,7 +229,7 @@ t.test(
   }
 )
 
-t.test('a slot function that throws a string synchronously is named, too', async t => {
+t.test('a slot function that throws a string synchronously is also named', async t => {
   const curt = definePlugin({
     name: 'curt',
     version: '1.0.0',

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { networkOf } from '../../kernel/base/network.ts'
 
-t.test('all addresses of one host are one network: a single IPv4 address, or an IPv6 /64', async t => {
+t.test('a network is a single IPv4 address or an IPv6 /64', async t => {
   t.equal(networkOf('192.0.2.1'), '192.0.2.1')
   t.equal(networkOf('2001:db8:1:2:3:4:5:6'), networkOf('2001:db8:1:2::1'))
   t.not(networkOf('2001:db8:1:2::1'), networkOf('2001:db8:1:3::1'))

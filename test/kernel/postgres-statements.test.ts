@@ -1,9 +1,9 @@
-// Tests translated statements as text. test/postgres runs them.
+// Compares the text of translated statements. test/postgres runs them.
 import t from 'tap'
 import { schemaStatement } from '../../kernel/store/postgres/schema.ts'
 import { writtenBy } from '../../kernel/store/postgres/transaction.ts'
 
-t.test('migrated tables keep their meaning: unbounded text in byte order, and 64-bit integers', async t => {
+t.test('migrated tables keep their semantics: unbounded text in byte order, and 64-bit integers', async t => {
   const made = schemaStatement(
     `create table "thing" ("id" varchar(26) not null primary key, "text" text null, "count" int not null,
       "is_sent" integer not null, "enforced" integer not null default false, "part" real null, "off" boolean not null)`,

@@ -164,14 +164,14 @@ t.test('a read that starts during a change waits for it, and sees it', async t =
   t.equal(await reading, 1)
 })
 
-t.test('a read waits for one group of changes, however many statements the group has', async t => {
+t.test('a read waits for at most one group of changes, whatever its number of statements', async t => {
   const { store, countOf } = await open(t)
   const countUsers = (em: EntityManager) => em.count(User)
   let isReading = true
   const keepChanging = async (): Promise<void> => {
     while (isReading) await store.change(countUsers)
   }
-  const changing = [keepChanging(), keepChanging()] // one always waits, so groups follow each other without a pause
+  const changing = [keepChanging(), keepChanging()] // one always waits, so groups follow without a pause
   const before = countOf('commit')
 
   await store.read(async em => {
@@ -185,7 +185,7 @@ t.test('a read waits for one group of changes, however many statements the group
 
 t.test(
   'a read uses the warm cache after a write, and a separate connection during a change',
-  { skip: notRepeated('it tells when its bodies run') },
+  { skip: notRepeated('it checks when its bodies run') },
   async t => {
     const { store } = await open(t)
     const ran: { readonly on: Statements; readonly what: string | undefined }[] = []
@@ -409,12 +409,12 @@ t.test('concurrent readers share one query, and an error is not cached', async t
   const late = nameOf('ann')
   answer.resolve('Bea')
   t.same(await Promise.all([early, late]), ['Bea', 'Bea'])
-  t.equal(asked.length, 6, 'an answer from before a commit serves no reader after it')
+  t.equal(asked.length, 6, 'a reader after a commit gets no answer from before it')
   t.equal(await nameOf('ann'), 'Bea')
   t.equal(asked.length, 6)
 })
 
-t.test('rows deleted by a cascade are evicted, too', async t => {
+t.test('rows deleted by a cascade are also evicted', async t => {
   const { store } = await open(t)
   await store.change(async em => {
     await em.execute('create table parent (id text primary key)')

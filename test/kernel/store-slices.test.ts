@@ -1,7 +1,7 @@
 import t from 'tap'
 import { rowBatches } from '../../kernel/store/sql/row-batches.ts'
 
-t.test('rows of a fleet need statements of few lengths, so that the store can prepare them', t => {
+t.test('any number of rows needs only a few statement lengths, so that statements can be prepared', t => {
   for (const values of [1, 2, 5, 14, 15]) {
     const lengths = new Set<number>()
     for (const count of [...Array(300).keys(), 960]) {

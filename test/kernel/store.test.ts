@@ -45,32 +45,29 @@ t.test('a database newer than this build is refused', async t => {
   })
 })
 
-t.test(
-  'a closing migration runs at once if only one server has the store, and the server logs it',
-  async t => {
-    const running = (sql: string) =>
-      class extends Migration {
-        override up(): void {
-          this.addSql(sql)
-        }
+t.test('a closing migration runs at once if one server uses the store, and the server logs it', async t => {
+  const running = (sql: string) =>
+    class extends Migration {
+      override up(): void {
+        this.addSql(sql)
       }
-    const first = {
-      name: '0001-note',
-      class: running('create table "acme_note" ("id" int, "old" text null)')
     }
-    const second = {
-      name: '0002-old',
-      class: running('alter table "acme_note" drop column "old"'),
-      closes: true as const
-    }
-    const acme = { name: 'acme', store: { entities: [], migrations: [first, second] } }
-    const store = await openStore(join(t.testdir(), 'sluice.db'), [acme])
-    t.teardown(store.close)
-
-    const rows = await store.read(em => em.execute('select name from schema_migration order by name'))
-    t.strictSame(rows, [{ name: 'acme/0001-note' }, { name: 'acme/0002-old+closes' }])
+  const first = {
+    name: '0001-note',
+    class: running('create table "acme_note" ("id" int, "old" text null)')
   }
-)
+  const second = {
+    name: '0002-old',
+    class: running('alter table "acme_note" drop column "old"'),
+    closes: true as const
+  }
+  const acme = { name: 'acme', store: { entities: [], migrations: [first, second] } }
+  const store = await openStore(join(t.testdir(), 'sluice.db'), [acme])
+  t.teardown(store.close)
+
+  const rows = await store.read(em => em.execute('select name from schema_migration order by name'))
+  t.strictSame(rows, [{ name: 'acme/0001-note' }, { name: 'acme/0002-old+closes' }])
+})
 
 t.test('servers of two releases share a store until a closing migration', async t => {
   const old = {
@@ -109,7 +106,7 @@ t.test('a change is rolled back when it throws, and committed otherwise', async 
 
 t.test(
   'a transaction does not see uncommitted writes of another',
-  { skip: notRepeated('it tells when its bodies run') },
+  { skip: notRepeated('it checks when its bodies run') },
   async t => {
     const store = await openStore(join(t.testdir(), 'sluice.db'), [kernelStore])
     t.teardown(store.close)

@@ -1,4 +1,4 @@
-// Two ends of a stream over a real socket pair: order, deadlines, heartbeats, and how a stream ends.
+// Both ends of a stream over a real socket pair: order, deadlines, heartbeats and the end of the stream.
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
@@ -99,7 +99,7 @@ t.test('waiting messages of a grouped handler are handled together, and others a
   const replies = ['1', '2', '3'].map(text => local.channel.request(Echo, { text }))
   local.channel.send(Ended, { code: 'other', message: '' })
   replies.push(local.channel.request(Echo, { text: '4' }))
-  await remote.channel.request(Echo, { text: 'has it all' })
+  await remote.channel.request(Echo, { text: 'has every text' })
   blocked.resolve()
 
   t.same(await Promise.all(replies), [{ text: '1' }, { text: '2' }, { text: '3' }, { text: '4' }])
@@ -169,7 +169,7 @@ t.test('an unknown message is logged and ignored, and the stream stays up', asyn
   t.match(log, [{ level: 'debug', event: 'control.message_refused' }])
 })
 
-t.test('a refusal keeps its code; the text of an error is in the log only', async t => {
+t.test('a refusal keeps its code; the text of an error appears only in the log', async t => {
   const { local, log } = await pair(
     t,
     serve(async text => {

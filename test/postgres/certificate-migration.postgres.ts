@@ -18,7 +18,7 @@ import { startAgent, testCluster } from '../support/test-cluster.ts'
 import { emptyDatabase } from './empty-database.ts'
 import { fingerprintOf, keyIn, startAt, stop } from './second-server.ts'
 
-t.test('a store that lost its key gets a new certificate by cert activate --force only', async t => {
+t.test('a store that lost its key gets a new certificate only by cert activate --force', async t => {
   const { url } = await emptyDatabase(t)
   const cluster = await testCluster(t, { SVC_STORE_URL: url })
   const dir = join(cluster.dir, 'server')
@@ -78,7 +78,7 @@ t.test('the certificate moves with the store to PostgreSQL and back, and so does
   await stop(server)
 
   renameSync(join(dir, 'sluice.db'), join(dir, 'old.db'))
-  t.equal((await run(at.url, 'store', 'migrate', '--to', other.url)).code, 0, 'to another database')
+  t.equal((await run(at.url, 'store', 'migrate', '--to', other.url)).code, 0, 'moves to another database')
   const back = (...more: string[]) => run(other.url, 'store', 'migrate', '--to', 'sqlite:', ...more)
   renameSync(keyIn(dir), join(dir, 'key'))
   t.match(await back(), { code: 78, stderr: /startup\.store_key/ })
@@ -89,7 +89,7 @@ t.test('the certificate moves with the store to PostgreSQL and back, and so does
     code: 78,
     stderr: /store_target_not_empty: --to: .*control\.pem is not the certificate/
   })
-  t.notOk(existsSync(join(dir, 'sluice.db')), 'nothing is kept')
+  t.notOk(existsSync(join(dir, 'sluice.db')), 'the old file is deleted')
   rmSync(files[0] ?? '')
   t.match(await back(), { code: 0, stdout: /A certificate that the server had made itself is in/ })
   t.same(

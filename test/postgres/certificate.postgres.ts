@@ -85,7 +85,7 @@ t.test(
     t.notOk(existsSync(join(one, 'control.pem')))
     const missing = `${keyIn(two)} is missing: it opens the certificate of this store. Copy it from store.key in the data`
     await t.rejects(startIn(two), { ...keyUnusable, message: missing })
-    t.notOk(existsSync(keyIn(two)), 'none is made there')
+    t.notOk(existsSync(keyIn(two)), 'no key file was created')
 
     makeStoreKey(two)
     await t.rejects(startIn(two), {
@@ -96,28 +96,31 @@ t.test(
     copyFileSync(keyIn(one), keyIn(two))
     t.equal(await startIn(two), fingerprint)
     t.equal(await startIn(one), fingerprint)
-    t.equal(log.length, 1, 'it is told once')
+    t.equal(log.length, 1, 'it is logged once')
     const [row] = await store.read(em => em.execute<object[]>('select * from certificate_sealed'))
     t.notMatch(JSON.stringify(row), /PRIVATE KEY/)
     t.notMatch(JSON.stringify(row), readFileSync(keyIn(one), 'utf8').trim())
   }
 )
 
-t.test('when servers start at once, one makes the certificate and the others are refused', async t => {
-  const { dirOf, startIn, place } = await fixture(t)
-  const dirs = ['one', 'two', 'three'].map(dirOf)
-  const own = await Promise.all(dirs.map(() => openStore(place, []))) // separate connections without a lock
-  for (const { close } of own) t.teardown(close)
+t.test(
+  'when servers start at the same time, one makes the certificate and the others are refused',
+  async t => {
+    const { dirOf, startIn, place } = await fixture(t)
+    const dirs = ['one', 'two', 'three'].map(dirOf)
+    const own = await Promise.all(dirs.map(() => openStore(place, []))) // separate connections without a lock
+    for (const { close } of own) t.teardown(close)
 
-  const ends = await Promise.allSettled(dirs.map((dir, at) => startIn(dir, undefined, own[at])))
+    const ends = await Promise.allSettled(dirs.map((dir, at) => startIn(dir, undefined, own[at])))
 
-  const started = ends.flatMap(end => (end.status === 'fulfilled' ? [end.value] : []))
-  t.equal(started.length, 1)
-  for (const end of ends) if (end.status === 'rejected') t.match(end.reason, keyUnusable)
-  const first = dirs[ends.findIndex(({ status }) => status === 'fulfilled')] ?? ''
-  for (const dir of dirs) if (dir !== first) copyFileSync(keyIn(first), keyIn(dir))
-  t.same(new Set(await Promise.all(dirs.map(dir => startIn(dir)))), new Set(started))
-})
+    const started = ends.flatMap(end => (end.status === 'fulfilled' ? [end.value] : []))
+    t.equal(started.length, 1)
+    for (const end of ends) if (end.status === 'rejected') t.match(end.reason, keyUnusable)
+    const first = dirs[ends.findIndex(({ status }) => status === 'fulfilled')] ?? ''
+    for (const dir of dirs) if (dir !== first) copyFileSync(keyIn(first), keyIn(dir))
+    t.same(new Set(await Promise.all(dirs.map(dir => startIn(dir)))), new Set(started))
+  }
+)
 
 t.test('a certificate that was edited in the database is refused', async t => {
   const { dirOf, startIn, place } = await fixture(t)
@@ -136,7 +139,7 @@ t.test('a certificate that was edited in the database is refused', async t => {
   await client.query('update certificate_sealed set certificate = (select certificate from kept) || $1', [
     other.cert
   ])
-  await t.rejects(startIn(dir), refused, 'a certificate more in the chain')
+  await t.rejects(startIn(dir), refused, 'one more certificate in the chain')
   await client.query('update certificate_sealed set certificate = (select certificate from kept)')
   await client.query("update certificate_sealed set sealed_key = overlay(sealed_key placing 'AAAA' from 41)")
   await t.rejects(startIn(dir), refused, 'another key')
@@ -186,7 +189,7 @@ t.test('the certificate files beside a SQLite store stay for a later return to i
 
   t.equal(await startIn(dir), fingerprint)
   rmSync(join(dir, 'control.pem'))
-  t.equal(await startIn(dir), fingerprint, 'it is in the store, too')
+  t.equal(await startIn(dir), fingerprint, 'the store has it, too')
 })
 
 t.test('one server stages a certificate and another activates it', async t => {
@@ -212,7 +215,7 @@ t.test('one server stages a certificate and another activates it', async t => {
   t.equal(await (await keepIn(one)).next(), null)
 })
 
-t.test('the next start finishes an interrupted switch and deletes an unnamed draft', async t => {
+t.test('the next start finishes an interrupted switch and deletes an unused draft', async t => {
   const { dirOf, startIn, store, keepIn } = await fixture(t)
   const dir = dirOf('one')
   await startIn(dir)
@@ -236,7 +239,7 @@ t.test('a configured certificate is the same on all servers, even before the fir
   await openCertificate(one)
   copyFileSync(pem(one), join(two, 'given.pem'))
   const fingerprint = await startIn(one, pem(one))
-  t.notOk(existsSync(keyIn(one)), 'nothing is sealed')
+  t.notOk(existsSync(keyIn(one)), 'no key file was created')
 
   t.equal(await startIn(two, join(two, 'given.pem')), fingerprint)
   const own = await openCertificate(dirOf('another'))
@@ -260,6 +263,6 @@ t.test('a configured certificate is the same on all servers, even before the fir
   t.match(await rotation.activate('careful'), { fingerprint: given.fingerprint, isShadowed: true })
   await t.rejects(startIn(one, pem(one)), refused)
   t.equal(await startIn(one, file), given.fingerprint)
-  t.equal(await startIn(two, file), given.fingerprint, 'which needs no key file')
+  t.equal(await startIn(two, file), given.fingerprint, 'a configured certificate needs no key file')
   t.equal(await startIn(one), given.fingerprint, 'without a configuration it is the sealed one')
 })

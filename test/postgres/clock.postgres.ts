@@ -46,7 +46,7 @@ t.test('a step of the database clock does not make servers declare each other de
       await shown(place)
     }
     for (const server of place.servers) {
-      t.equal(server.process().count('server.left'), 0, 'none is taken for dead')
+      t.equal(server.process().count('server.left'), 0, 'no server counts as dead')
       t.equal(await namesAt(server), 2)
     }
   })

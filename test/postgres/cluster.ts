@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { PostgresPlace } from '../../kernel/store/sql/database.ts'
 
-/** Never syncs, since nothing outlives the run. May have a standby. */
+/** Never syncs, because no data outlives the run. May have a standby. */
 export const followed = `
 max_connections = 300
 shared_buffers = 256MB

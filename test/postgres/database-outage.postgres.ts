@@ -68,7 +68,7 @@ t.test(
     t.match(
       await reset(`${dir}-of-another`),
       { code: 6, stderr: /^store_unavailable: / },
-      'a command does not wait'
+      'commands do not wait'
     )
 
     cluster.start()
@@ -154,7 +154,7 @@ t.test('a start fails at once when the database refuses it: 78 with the remedy',
   }
 })
 
-t.test('a server that waits exits with 78 when the database is up and refuses it', async t => {
+t.test('a waiting server exits with 78 once the database is up and refuses it', async t => {
   cluster.stop()
   const { server } = await serverOn(t, cluster.at('gone').url)
   await server.until('store.awaited')

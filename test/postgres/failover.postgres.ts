@@ -122,9 +122,9 @@ t.test('after failover to a stale standby revocations hold, and agents get a ful
   t.same(
     [...agent.engine.rules.values()].map(({ from }) => from),
     [8001],
-    'the rule that the standby lacks is gone'
+    'the rule that the standby lacks was removed'
   )
-  t.equal(agent.engine.opened.length, opened, 'the other one was not opened again')
+  t.equal(agent.engine.opened.length, opened, 'the other one was not reopened')
   t.match(
     app.log.filter(({ event }) => event === 'store.restored'),
     [
@@ -138,7 +138,7 @@ t.test('after failover to a stale standby revocations hold, and agents get a ful
 
   const after = await generationOf(pair)
   await app.restart()
-  t.equal(await generationOf(pair), after, 'a restart restores nothing')
+  t.equal(await generationOf(pair), after, 'a restart is not a restore')
 })
 
 t.test('the last revocations of a killed server hold when it starts on the standby', async t => {

@@ -105,7 +105,7 @@ t.test('a failed change is rolled back alone, and its caller gets its own error'
   t.same(await ids(), ['ann', 'eve', 'fred', 'hans'])
 })
 
-t.test('a statement that a change did not await fails no other change', async t => {
+t.test('a failed unawaited statement does not fail other changes', async t => {
   const { store, ids } = await opened(t)
 
   const results = await together<unknown>(store, [
@@ -210,7 +210,7 @@ t.test('an answered change survives a kill of PostgreSQL', async t => {
   )
 })
 
-t.test('when the database does not answer, all waiting changes are refused together', async t => {
+t.test('when the database does not answer, all pending changes are refused together', async t => {
   const proxy = await proxyTo(t, await emptyDatabase(t))
   const { store } = await opened(t, proxy.place)
   proxy.beSilent()
@@ -228,7 +228,7 @@ t.test('when the database does not answer, all waiting changes are refused toget
   )
 })
 
-t.test('a statement that nobody awaits fails its own change and no other', async t => {
+t.test('an unawaited statement fails only its own change', async t => {
   const { store, ids } = await opened(t)
   const runs: string[] = []
   const work = (id: string, added: string) => async (em: EntityManager) => {
@@ -251,12 +251,12 @@ t.test('a statement that nobody awaits fails its own change and no other', async
     results.map(result => (result.status === 'fulfilled' ? result.value : String(result.reason))),
     ['first', /duplicate key/, 'next', 'Error: no']
   )
-  t.same(runs.slice(-3), ['first', 'same', 'next'], 'each is made again, alone')
+  t.same(runs.slice(-3), ['first', 'same', 'next'], 'each runs again, alone')
   t.same(await ids(), ['ann', 'bob'])
   await t.rejects(store.change(work('alone', 'ann')), /duplicate key/)
 })
 
-t.test('a conflict in a statement that nobody awaits makes the change run again', async t => {
+t.test('a conflict in an unawaited statement makes the change run again', async t => {
   const { store, at } = await opened(t)
   await store.change(adding('ann'))
   let runs = 0
@@ -277,7 +277,7 @@ t.test('a conflict in a statement that nobody awaits makes the change run again'
 })
 
 t.test(
-  'without an answer to the commit, a change with an unanswered last statement is unknown, too',
+  'without an answer to the commit, a change with an unanswered last statement is also unknown',
   async t => {
     const proxy = await proxyTo(t, await emptyDatabase(t))
     const { store, ids } = await opened(t, proxy.place)
@@ -306,10 +306,10 @@ t.test('concurrent statements of a change are one message; its begin and end nee
     await em.nativeUpdate(User, { id: 'ann' }, { displayName: 'Bea' }, withoutReply(em))
   })
 
-  t.equal(proxy.received() - before, 4, 'three questions, a fourth, what is not answered, and the commit')
+  t.equal(proxy.received() - before, 4, 'three statements, a fourth, the unanswered ones, and the commit')
 })
 
-t.test('a statement is prepared once, and a connection keeps 500', async t => {
+t.test('a statement is prepared once, and a connection caches 500', async t => {
   const { store } = await opened(t)
   const find = (em: EntityManager) => em.find(User, { id: 'ann' })
   await store.change(find)
@@ -325,7 +325,7 @@ t.test('a statement is prepared once, and a connection keeps 500', async t => {
   t.equal(most.length, 500)
 })
 
-t.test('a name means the same statement on all connections, since a pooler shares them', async t => {
+t.test('a name means the same statement on all connections, because a pooler shares them', async t => {
   const texts = [1, 2, 3].map(at => `select ${at} as one where 'x' = ?`)
   const askedIn = async (order: readonly string[]) => {
     const { store } = await opened(t)

@@ -1,4 +1,4 @@
-// A server that is paused in the middle of a change, while another one continues.
+// One server is paused during a change while another one continues.
 import t from 'tap'
 import { type Server, type ServerPlace, until, withServers } from '../servers/server-place.ts'
 import { connectTo } from './empty-database.ts'

@@ -1,4 +1,4 @@
-// Servers of one PostgreSQL that are upgraded one at a time, and the effect of a stop.
+// Upgrades servers of one PostgreSQL one at a time, and stops them.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -150,7 +150,7 @@ t.test('a server refuses to run beside one that is more than one minor version o
   a.signal('SIGKILL')
   await a.exit
   await server('a', older)
-  t.pass('the older one is not refused for that')
+  t.pass('the older server itself is not refused')
 })
 
 t.test('servers that start at once migrate once', async t => {
@@ -171,7 +171,7 @@ async function enrolled(place: PostgresPlace, count: number) {
 const connect = async (t: Test, to: Server, token: string) =>
   connectAgent(t, { ...to.at, token, ...(await acceptingScript({})) })
 
-t.test('a stopping server announces it, and its agents move to the other one in waves', async t => {
+t.test('a stopping server announces its stop, and its agents move to the peer server in waves', async t => {
   const { server, place } = await fixture(t)
   const a = await server('a', older)
   const b = await server('b', older)

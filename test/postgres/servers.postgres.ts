@@ -187,7 +187,7 @@ t.test('the journal does not report an agent offline when it moves to a peer ser
   await paris.connect(a, { instanceId: 'one' })
   await first.closed()
   await b.until('client.disconnected')
-  b.signal('SIGTERM') // it has written everything that it will write
+  b.signal('SIGTERM') // all its writes are done
   t.equal(await b.exit, 0)
 
   const notes = await connectTo(t, place)
@@ -274,7 +274,7 @@ t.test('agents of a killed server are offline once its lease expires', async t =
   await isConnected(a, paris.id, true)
   b.signal('SIGKILL')
   await isConnected(a, paris.id, false)
-  t.pass('it is known')
+  t.pass('the agent is listed')
   await paris.connect(a)
   t.match(await a.call('POST', '/v1/rules', ruleOf(paris.id, 8001)), {
     status: 201,

@@ -55,19 +55,22 @@ const onboard = (server: TestServer, setup_token: string) =>
 const login = (server: TestServer, password: string) =>
   server.call('POST', '/v1/auth/login', { ...root, password }, unauthenticated)
 
-t.test('the setup token of the last start is valid at each server; failures at both lock both', async t => {
-  const [a, b] = await servers(t)
+t.test(
+  'the setup token of the last start is valid at each server; failed logins at either lock both',
+  async t => {
+    const [a, b] = await servers(t)
 
-  t.match(await onboard(b, setupTokenOf(a)), {
-    status: 401,
-    body: { error: { code: 'setup_token_invalid' } }
-  })
-  t.match(await onboard(a, setupTokenOf(b)), { status: 201 })
+    t.match(await onboard(b, setupTokenOf(a)), {
+      status: 401,
+      body: { error: { code: 'setup_token_invalid' } }
+    })
+    t.match(await onboard(a, setupTokenOf(b)), { status: 201 })
 
-  for (const server of [a, b, a, b, a]) t.match(await login(server, 'a wrong password'), { status: 401 })
-  for (const server of [a, b])
-    t.match(await login(server, root.password), { status: 429, body: { error: { code: 'rate_limited' } } })
-})
+    for (const server of [a, b, a, b, a]) t.match(await login(server, 'a wrong password'), { status: 401 })
+    for (const server of [a, b])
+      t.match(await login(server, root.password), { status: 429, body: { error: { code: 'rate_limited' } } })
+  }
+)
 
 t.test('one Idempotency-Key at two servers at once makes one token', async t => {
   const [a, b] = await servers(t)

@@ -1,4 +1,4 @@
-// A store with connections to a standby that was behind, and the reaction of a cluster.
+// A store connects to a stale standby, and the cluster reacts.
 import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -58,7 +58,7 @@ async function watched(t: Test, place: { url: string; password: undefined }, dir
   }
 }
 
-t.test('each server of a cluster repeats its revocations, and so does one that joins later', async t => {
+t.test('each server of a cluster repeats its revocations, even one that joins later', async t => {
   const pair = await pairOf(t)
   const open = await withCredentials(t, pair)
   const { one: dirOne, two: dirTwo, idle: dirIdle } = dirs(t)
@@ -101,11 +101,11 @@ t.test('a read on a new connection to the standby waits until the standby counts
     `select pg_terminate_backend(pid) from pg_stat_activity where usename = 'ordinary' and pid <> ${writer}`
   )
 
-  t.same(await one.revoked(), ['one'], 'its first answer has what was revoked')
+  t.same(await one.revoked(), ['one'], 'its first answer includes the revocations')
   t.equal(one.restored(), 1)
 })
 
-t.test('a database that does not report its role works as before', async t => {
+t.test('a database that hides its role works without failover detection', async t => {
   const pair = await pairOf(t)
   await pair.primary.query('revoke execute on function pg_control_system() from public')
   const open = await withCredentials(t, pair)
@@ -116,7 +116,7 @@ t.test('a database that does not report its role works as before', async t => {
   pair.failOver()
   while ((await one.revoked().catch(() => [])).length === 0) await wait(20)
 
-  t.same(await one.revoked(), ['one'], 'what is lacking there tells that it is behind')
+  t.same(await one.revoked(), ['one'], 'missing revocations show that the standby is stale')
   t.equal(one.restored(), 1)
 })
 

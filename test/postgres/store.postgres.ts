@@ -47,7 +47,7 @@ const cutAll = (at: PostgresPlace) => runAt(at, [cut])
 const cut = `select pg_terminate_backend(pid) from pg_stat_activity
   where datname = current_database() and pid <> pg_backend_pid()`
 
-t.test('a change that throws is rolled back, and a nested part alone when only that throws', async t => {
+t.test('a change that throws is rolled back; if only a nested part throws, only that part is', async t => {
   const { store, countUsers } = await opened(t)
 
   await t.rejects(
@@ -172,11 +172,11 @@ t.test('the database stops work for an abandoned connection, even if it waits fo
   abandon(left)
 
   while ((await waiting()) > 0) await wait(20)
-  t.pass('nothing waits there')
+  t.pass('no statement waits in the database')
 })
 
 t.test(
-  'a change that waits for a row does not count as committing, and ends when it is given up',
+  'a change that waits for a row does not count as committing, and ends when it is abandoned',
   async t => {
     const { url } = await databaseOf(t)
     const holder = new pg.Client(url)
@@ -202,7 +202,7 @@ t.test(
   }
 )
 
-t.test('SQL that MikroORM generates works, too', async t => {
+t.test('SQL that MikroORM generates also works', async t => {
   const { store } = await opened(t)
   await store.change(em => em.insert(Client, clientOf('a', { capabilities: { x: '1' } })))
 

@@ -190,7 +190,7 @@ async function markAt(port: number): Promise<string> {
 }
 
 function found<T>(value: T | undefined): T {
-  if (value === undefined) throw new TypeError('nothing of this name is here')
+  if (value === undefined) throw new TypeError('there is no value of this name')
   return value
 }
 
@@ -218,7 +218,7 @@ t.test(
     const { dir, debian, ports, servers } = await threeServers(t)
     const at = (id: Name): Server => found(servers.get(id))
     const { agent, known } = await startAgent(t, dir, at('gate-2'))
-    t.same([...known].sort(), Object.values(endpointsAt(ports)).sort(), 'it knows all endpoints')
+    t.same([...known].sort(), Object.values(endpointsAt(ports)).sort(), 'the agent knows all endpoints')
     const targets = [await openTarget(t, 'A'), await openTarget(t, 'B')]
     const listen = `${await freePort()}`
     const push = ['rule', 'push', 'paris', listen, `127.0.0.1:${targets[0]}`]
@@ -290,7 +290,7 @@ async function postgresAway(t: Test, { debian, server, traffic }: Away): Promise
   await debian.postgres('stop')
   const refused = await server.get('/v1/rules')
   t.equal(refused.status, 503, 'without PostgreSQL')
-  t.ok(refused.headers.get('retry-after'), 'which says when to ask again')
+  t.ok(refused.headers.get('retry-after'), 'says when to retry')
   await traffic.goesOn()
   await debian.postgres('start')
   await until(
@@ -311,7 +311,7 @@ async function postgresAway(t: Test, { debian, server, traffic }: Away): Promise
 async function dumped(t: Test, dir: string, debian: Debian): Promise<void> {
   await debian.play(t, 'test/postgres/three-servers/dump.sh', 'db', {})
   const file = join(dir, 'db/root/sluice.dump')
-  t.equal(statSync(file).mode & 0o777, 0o600, 'for root alone')
+  t.equal(statSync(file).mode & 0o777, 0o600, 'readable by root alone')
   t.match(
     execFileSync('pg_restore', ['--list', file], { encoding: 'utf8' }),
     /TABLE DATA public certificate_sealed/

@@ -11,11 +11,11 @@ export interface Fleet {
   arrivals(): Promise<Arrivals>
   /** Some agents end as if killed, and start again. */
   restart(clientIds: readonly string[]): Promise<void>
-  /** Whether the agents count bytes of their rules. */
+  /** If true, the agents count bytes of their rules. */
   count(more: boolean): Promise<void>
   books(): Promise<Books>
   signal(name: NodeJS.Signals): void
-  /** Kills the process and starts it again after a while, with the same books if they are in a file. */
+  /** Kills the process and restarts it after a while, with the same books if they are in a file. */
   kill(restMs: number): Promise<void>
 }
 

@@ -123,7 +123,7 @@ export function judgeLog(lines: readonly Line[], report: Report): boolean {
   report.figure('faults', counts.toSorted().join(', '))
   const calls = lines.filter(line => line.kind === 'call')
   const of = (wanted: string): number => calls.filter(({ method }) => method === wanted).length
-  report.figure('calls', `${calls.length}: ${of('PATCH')} tries of writes, ${of('GET')} reads`)
+  report.figure('calls', `${calls.length}: ${of('PATCH')} write attempts, ${of('GET')} reads`)
   for (const promoted of lines.filter(line => line.kind === 'promoted')) {
     const lost = calls.filter(
       one => isWritten(one) && one.began > promoted.began && one.ended < promoted.killed

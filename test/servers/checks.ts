@@ -28,5 +28,5 @@ export function spread(waits: readonly number[]): string {
   const sorted = waits.toSorted((a, b) => a - b)
   const at = (share: number): string =>
     (sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)] ?? 0).toFixed(0)
-  return `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, most ${at(1)} ms, of ${sorted.length}`
+  return `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, max ${at(1)} ms, of ${sorted.length}`
 }

@@ -94,7 +94,7 @@ export const fleetVictim = (name: string, fleet: Fleet, clock: SettableClock): V
     kill: forMs => fleet.kill(forMs / 3),
     pause: stopped(fleet),
     clock: () => step(clock),
-    async 'kill of some'() {
+    async 'kill of some agents'() {
       const ids = fleet.agents.map(({ clientId }) => clientId)
       await fleet.restart(ids.filter(() => Math.random() < 0.3))
     }

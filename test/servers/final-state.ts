@@ -1,4 +1,4 @@
-// The final state after all faults: of the store and of the agents.
+// The final state of the store and the agents after all faults.
 import type { Fleet } from './agents.ts'
 import type { Books } from './fleet.ts'
 import { valuesIn } from './promotion.ts'

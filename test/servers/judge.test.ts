@@ -1,4 +1,4 @@
-// The judge of `npm run test:servers -- --only chaos` finds each fault in a log, and none in a correct log.
+// The judge of `npm run test:servers -- --only chaos` finds each fault in a faulty log, and none in a correct one.
 import t from 'tap'
 import { judge } from './judge.ts'
 import { firstValue } from './register.ts'
@@ -46,13 +46,13 @@ const wrongIn = (lines: readonly Line[]): string[] =>
     .filter(({ found }) => found.length > 0)
     .map(({ check }) => check)
 
-const reads = 'one order of all calls explains each read of a register'
-const point = 'a standby that takes over has what was acknowledged before its point'
+const reads = 'one order of all calls explains every read'
+const point = 'a promoted standby has all writes acknowledged before it was cut off'
 const stored = 'the last acknowledged write of each register is in the store'
-const audit = 'the audit log has one entry for each acknowledged write, and none twice'
-const held = 'each agent holds the rules of the store, with their values'
-const books = 'the totals of the store are what agents have counted'
-const revoked = 'what was revoked opens nothing'
+const audit = 'the audit log has exactly one entry for each acknowledged write'
+const held = 'each agent has the rules of the store with their values'
+const books = 'the totals of the store equal the counts of the agents'
+const revoked = 'no revoked token is accepted'
 
 const unanswered = write(2, 30, 35, { status: 0 })
 const plain: readonly Line[] = [
@@ -71,20 +71,20 @@ const end = plain.at(-1) as End
 
 t.test('a log without a failover', async t => {
   const cases: readonly (readonly [string, readonly Line[], readonly string[]])[] = [
-    ['all is right', plain, []],
+    ['a correct log', plain, []],
     ['a read behind an acknowledged write', [read(firstValue, 23, 24), ...plain], [reads]],
     ['a read behind an earlier read', [read(1, 39, 39.5), ...plain], [reads]],
-    ['a read of what is not written yet', [read(2, 23, 24), ...plain], [reads]],
-    ['a read while a write is under way', [read(1, 31, 37), read(1, 11, 12), ...plain], []],
-    ['a read of what nobody has written', [read(7, 55, 56), ...plain], [reads]],
+    ['a read of a later write', [read(2, 23, 24), ...plain], [reads]],
+    ['a read during a write', [read(1, 31, 37), read(1, 11, 12), ...plain], []],
+    ['a read of a value that nobody wrote', [read(7, 55, 56), ...plain], [reads]],
     [
       'the store lacks the last write',
       plain.with(-1, { ...end, ...endWith(1), audited: entries(1, 2) }),
       [stored]
     ],
     ['an entry is missing', plain.with(-1, { ...end, audited: entries(1) }), [audit]],
-    ['an entry is there twice', plain.with(-1, { ...end, audited: entries(1, 2, 2) }), [audit]],
-    ['an entry of no write', plain.with(-1, { ...end, audited: entries(1, 2, 3) }), [audit]],
+    ['an entry occurs twice', plain.with(-1, { ...end, audited: entries(1, 2, 2) }), [audit]],
+    ['an entry without a write', plain.with(-1, { ...end, audited: entries(1, 2, 3) }), [audit]],
     [
       'a report counts twice',
       plain.with(-1, { ...end, totals: { [ruleId]: { bytesIn: 200, bytesOut: 50 } } }),
@@ -93,13 +93,13 @@ t.test('a log without a failover', async t => {
     ['a report is lost', plain.with(-1, { ...end, totals: {} }), [books]],
     ['an agent has an old value', plain.with(-1, { ...end, held: [[ruleId, 1]] }), [held]],
     ['an agent has a deleted rule', plain.with(-1, { ...end, held: [...end.held, ['gone', 1]] }), [held]],
-    ['a revoked token opens', [...plain, me(70, 200)], [revoked]],
+    ['a revoked token is accepted', [...plain, me(70, 200)], [revoked]],
     [
-      'a server ended',
+      'a server exited',
       [...plain, { kind: 'ended', server: 'a', code: 70, at: 5 }],
-      ['no server has ended by itself']
+      ['no server exited unexpectedly']
     ],
-    ['there is no end', plain.slice(0, -1), ['the log has an end']]
+    ['the final state is missing', plain.slice(0, -1), ['the log is complete']]
   ]
   for (const [name, lines, wrong] of cases) t.same(wrongIn(lines), wrong, name)
 })
@@ -131,25 +131,29 @@ const pending = write(2, 110, 115, { status: 0, server: 'b' })
 t.test('a log with a failover to a stale standby', async t => {
   const last = failedOver.at(-1) as End
   const cases: readonly (readonly [string, readonly Line[], readonly string[]])[] = [
-    ['all is right', failedOver, []],
-    ['what is lost comes back by itself', [...failedOver, read(2, 245, 246)], [reads]],
-    ['a try without an answer is made late', [pending, ...failedOver, read(2, 245, 246)], []],
+    ['a correct log', failedOver, []],
+    ['a lost write reappears', [...failedOver, read(2, 245, 246)], [reads]],
+    ['an unanswered write is applied late', [pending, ...failedOver, read(2, 245, 246)], []],
     [
-      'a late value returns after another one',
+      'a late value reappears after another one',
       [pending, ...failedOver, read(2, 243, 244), read(3, 245, 246), read(2, 247, 248)],
       [reads]
     ],
-    ['a read behind the point', [...failedOver, read(firstValue, 213, 214)], [reads]],
+    ['a read older than the standby', [...failedOver, read(firstValue, 213, 214)], [reads]],
     ['a read behind a later write', [...failedOver, read(1, 243, 244)], [reads]],
-    ['a read that began before may be of either', [...failedOver, read(2, 150, 215)], []],
+    ['a read that began before the failover may return either value', [...failedOver, read(2, 150, 215)], []],
     [
       'the standby lacks earlier writes',
       failedOver.with(4, { ...promotion, stored: { [ruleId]: firstValue } }),
       [reads, point]
     ],
-    ['an entry of before is missing', failedOver.with(-1, { ...last, audited: entries(3) }), [audit]],
-    ['an entry of after is missing', failedOver.with(-1, { ...last, audited: entries(1) }), [audit]],
-    ['a revoked token opens when all servers have seen it', [...failedOver, me(260, 200)], [revoked]]
+    ['an entry from before is missing', failedOver.with(-1, { ...last, audited: entries(3) }), [audit]],
+    ['an entry from after is missing', failedOver.with(-1, { ...last, audited: entries(1) }), [audit]],
+    [
+      'a revoked token is accepted after all servers have seen the failover',
+      [...failedOver, me(260, 200)],
+      [revoked]
+    ]
   ]
   for (const [name, lines, wrong] of cases) t.same(wrongIn(lines), wrong, name)
 })

@@ -19,7 +19,7 @@ interface Story {
 
 export function judge(lines: readonly Line[]): Verdict[] {
   const end = lines.find(line => line.kind === 'end')
-  if (!end) return [{ check: 'the log has an end', found: ['it has none'] }]
+  if (!end) return [{ check: 'the log is complete', found: ['it has no final state'] }]
   const story: Story = {
     end,
     promoted: lines.find(line => line.kind === 'promoted'),
@@ -33,18 +33,18 @@ export function judge(lines: readonly Line[]): Verdict[] {
 }
 
 const checks: Readonly<Record<string, (story: Story) => readonly unknown[]>> = {
-  'one order of all calls explains each read of a register': ({ registers, promoted }) =>
+  'one order of all calls explains every read': ({ registers, promoted }) =>
     registers.flatMap(register => unexplainedReads(register, promoted)),
-  'a standby that takes over has what was acknowledged before its point': behindPoint,
+  'a promoted standby has all writes acknowledged before it was cut off': behindPoint,
   'the last acknowledged write of each register is in the store': notStored,
-  'the audit log has one entry for each acknowledged write, and none twice': wrongEntries,
-  'each agent holds the rules of the store, with their values': notHeld,
-  'the totals of the store are what agents have counted': ({ end: { totals, counted, stored } }) =>
+  'the audit log has exactly one entry for each acknowledged write': wrongEntries,
+  'each agent has the rules of the store with their values': notHeld,
+  'the totals of the store equal the counts of the agents': ({ end: { totals, counted, stored } }) =>
     Object.keys(stored)
       .map(ruleId => ({ ruleId, ...differenceOf(totals[ruleId], counted[ruleId]) }))
       .filter(({ bytesIn, bytesOut }) => bytesIn !== 0 || bytesOut !== 0),
-  'what was revoked opens nothing': opened,
-  'no server has ended by itself': ({ ended }) => ended
+  'no revoked token is accepted': opened,
+  'no server exited unexpectedly': ({ ended }) => ended
 }
 
 const none: Bytes = { bytesIn: 0, bytesOut: 0 }
@@ -98,7 +98,7 @@ function wrongEntries({ registers, promoted, end }: Story): readonly unknown[] {
   })
   const known = new Set(registers.map(({ ruleId }) => ruleId))
   const ofNone = [...counts.keys()].filter(key => known.has(key.split(' ')[0] ?? ''))
-  return [...wrong, ...ofNone.map(key => ({ key, why: 'an entry of no write' }))]
+  return [...wrong, ...ofNone.map(key => ({ key, why: 'an entry without a write' }))]
 }
 
 function notHeld({ end: { stored, held } }: Story): readonly unknown[] {

@@ -47,7 +47,7 @@ export async function killDatabase(
   await judge(place, report, made)
 }
 
-/** Compares the outcomes that callers know with the store. */
+/** Compares the outcomes of the callers with the store. */
 async function judge({ query }: ServerPlace, report: Report, made: readonly Made[]): Promise<void> {
   const stored = await query<{ note: string; count: number }>(
     'select note, count(*)::int as count from grants group by note'
@@ -78,7 +78,7 @@ async function judge({ query }: ServerPlace, report: Report, made: readonly Made
     count: twice.length,
     of: twice.slice(0, 3)
   })
-  report.check('each key is decided: made', undecided.length === 0, undecided.slice(0, 3))
+  report.check('the outcome of each key is known', undecided.length === 0, undecided.slice(0, 3))
   report.check('no refused change is in the store', wrong.length === 0, wrong.slice(0, 3))
   const audited = await query<{ count: number }>(
     `select count(distinct resource_id)::int as count from audit_entry where action = 'grant.create' and outcome = 'allow'`

@@ -1,4 +1,4 @@
-// Kills a server: its agents soon move to the others, and no acknowledged change is lost.
+// Kills a server: its agents must soon move to its peers, and no acknowledged change may be lost.
 import { allConnected, distribution, startFleet } from './agents.ts'
 import { makeRules } from './changes.ts'
 import type { Report } from './checks.ts'
@@ -15,7 +15,7 @@ export async function killServer(place: ServerPlace, report: Report, options: { 
   const began = performance.now()
   const fleet = await startFleet(place, options.agents)
   report.figure(
-    `${options.agents} agents are let in after`,
+    `${options.agents} agents are connected after`,
     `${((performance.now() - began) / 1000).toFixed(1)} s`
   )
   report.figure('before', distribution(await fleet.where()))
@@ -33,15 +33,15 @@ export async function killServer(place: ServerPlace, report: Report, options: { 
   const where = await allConnected(fleet, 120_000)
   const tookMs = performance.now() - killedAt
   report.figure('after', distribution(where))
-  report.figure(`${left} agents are elsewhere after`, `${(tookMs / 1000).toFixed(1)} s`)
-  report.check('all agents are elsewhere within 20 s', tookMs <= goalMs, `${tookMs} ms`)
+  report.figure(`${left} agents have moved after`, `${(tookMs / 1000).toFixed(1)} s`)
+  report.check('all agents have moved within 20 s', tookMs <= goalMs, `${tookMs} ms`)
   const atKill = rules.made.length
   await until(
     async () => rules.made.length,
     count => count >= atKill + 50
   )
   await rules.end()
-  report.figure('rules made meanwhile', `${rules.made.length}; ${spread(rules.waits)}`)
+  report.figure('rules made during the move', `${rules.made.length}; ${spread(rules.waits)}`)
   if (rules.refused.size > 0) report.figure('refused', JSON.stringify([...rules.refused]))
   report.check('no rule was refused', rules.refused.size === 0, [...rules.refused])
   await requireRules({ ...place, servers: others }, report, rules.made)
@@ -80,7 +80,7 @@ async function requireRules(
     rows => rows.length === 0,
     { withinMs: pushedMs }
   )
-  report.check('and all are in force at their agents', open.length === 0, open.slice(0, 5))
+  report.check('all are in force at their agents', open.length === 0, open.slice(0, 5))
 }
 
 /** Checks that each agent has one session, and the servers together as many as there are agents. */
@@ -99,7 +99,7 @@ export async function requireOneSession(
     { withinMs: 30_000 }
   )
   const stored = new Map(rows.map(({ id, sessions }) => [id, Number(sessions)]))
-  report.check('no session is of a server that is gone', !stored.has(null), [...stored])
+  report.check('no session belongs to a dead server', !stored.has(null), [...stored])
   const live = servers.flatMap(server =>
     [...liveAt(server.process().events)].map(clientId => ({ clientId, at: server.id }))
   )

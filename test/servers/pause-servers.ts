@@ -14,7 +14,7 @@ interface Options {
 
 interface Written {
   readonly of: string // table and statement
-  readonly what: string // one of the rows
+  readonly what: string // one row
 }
 
 const settleMs = 3_000 // for the work of a server after SIGCONT
@@ -23,7 +23,7 @@ const ofServers = /^(servers_(server|task|request)|audit_|http_|auth_|console_ch
 
 export const roleOf = (id: string): string => `sluice_${id}`
 
-/** Pauses all servers but the last at once, again and again. */
+/** Pauses all servers but the last at the same time, repeatedly. */
 export async function pauseServers(
   place: ServerPlace,
   report: Report,
@@ -44,17 +44,17 @@ export async function pauseServers(
     wrong.push(...found.wrong)
     moved += found.moved
   }
-  report.figure('pauses', `${done}, ${victims.length} at once, with ${moved} agents that moved`)
+  report.figure('pauses', `${done}, ${victims.length} at a time; ${moved} agents moved`)
   const found = [...written].filter(([of]) => !ofServers.test(of))
   report.figure('writes of servers after SIGCONT', [...written.keys()].toSorted().join(', '))
   report.check('the servers stored nothing for agents that had moved', found.length === 0, found)
   report.check(
-    'reports of the newer session are in the store, and the newer session alone is live',
+    'reports of the newer session are in the store, and only the newer session is live',
     wrong.length === 0,
     wrong.slice(0, 5)
   )
   report.check(
-    'the servers have none of the agents',
+    'the paused servers have no agents',
     victims.every(victim => liveAt(victim.process().events).size === 0)
   )
 }

@@ -57,7 +57,7 @@ export async function recordRestored(
   const ask = () =>
     Promise.all(servers.map(server => server.call({ method: 'GET', path: '/v1/users', withinMs: 5_000 })))
   const replies = await until(ask, replies => replies.every(({ status }) => status === 200))
-  if (replies.some(({ status }) => status !== 200)) throw new Error('a server does not come to the standby')
+  if (replies.some(({ status }) => status !== 200)) throw new Error('a server does not reach the standby')
   add({ ...promoted, restored: performance.now() })
 }
 

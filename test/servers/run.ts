@@ -44,17 +44,17 @@ const { run: runChaos, ...means } = chaosOf(three)
 
 const parts: Readonly<Record<string, Part>> = {
   kill: {
-    shows: 'a server of three is killed',
+    shows: 'kills one of three servers',
     servers: three,
     run: (place, report) => killServer(place, report, { agents: Number(values.agents) })
   },
   pushes: {
-    shows: 'rules are made at one server for agents at another',
+    shows: 'makes rules at one server for agents at another',
     servers: three,
     run: (place, report) => pushes(place, report, { agents: 60, pushes: Number(values.pushes) })
   },
   pause: {
-    shows: 'servers are paused for longer than their lease, and their agents go elsewhere',
+    shows: 'pauses servers for longer than their lease, while their agents move to another',
     servers: five,
     urlOf: (id, url) => Object.assign(new URL(url), { username: roleOf(id) }).href,
     ready: ({ url, password }) =>
@@ -65,18 +65,18 @@ const parts: Readonly<Record<string, Part>> = {
     run: (place, report) => pauseServers(place, report, { pauses: Number(values.pauses), agents: 10 })
   },
   signals: {
-    shows: 'the connections on which servers hear each other are cut',
+    shows: 'cuts the connections for signals between servers',
     servers: ['a', 'b'],
     run: (place, report) =>
       cutSignals(place, report, { cuts: Number(values.cuts), marginMs: Number(values.margin) })
   },
   database: {
-    shows: 'PostgreSQL is killed while callers make changes',
+    shows: 'kills PostgreSQL while callers make changes',
     servers: three,
     run: (place, report) => killDatabase(place, report, { kills: Number(values.kills) })
   },
   chaos: {
-    shows: 'servers, agents and their database are broken by chance, and a standby that is behind takes over',
+    shows: 'breaks servers, agents and their database at random, and promotes a stale standby',
     servers: three,
     ...means,
     run: (place, report) =>
@@ -89,7 +89,7 @@ if (values.judge !== '') judgeLog(readRecord(values.judge), report)
 const chosen = values.judge !== '' ? [] : values.only === '' ? Object.keys(parts) : values.only.split(',')
 for (const name of chosen)
   if (!parts[name])
-    throw new RangeError(`--only: there is no part ${name}; there are ${Object.keys(parts).join(', ')}`)
+    throw new RangeError(`--only: unknown part ${name}; choose from ${Object.keys(parts).join(', ')}`)
 
 for (const [name, { shows, run, ...options }] of Object.entries(parts)) {
   if (!chosen.includes(name)) continue
@@ -98,7 +98,7 @@ for (const [name, { shows, run, ...options }] of Object.entries(parts)) {
   try {
     await withServers(options, place => run(place, report))
   } catch (error) {
-    report.check(`${name} runs to its end`, false, error instanceof Error ? error.stack : String(error))
+    report.check(`${name} completes`, false, error instanceof Error ? error.stack : String(error))
   }
   report.say(`  (${Math.round((performance.now() - began) / 1000)} s)`)
 }

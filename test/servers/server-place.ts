@@ -88,7 +88,7 @@ interface Options {
   readonly ready?: (at: PostgresPlace, t: Teardown) => Promise<void>
 }
 
-/** Runs `work` with a new database and servers that start at once. */
+/** Runs `work` with a new database and servers that start at the same time. */
 export async function withServers(
   { servers: ids, urlOf = (_, url) => url, envOf = () => ({}), databaseEnv = () => ({}), ready }: Options,
   work: (place: ServerPlace) => Promise<void>
