@@ -3,7 +3,7 @@ import type { AgentPlugin } from '../agent/plugin.ts'
 import type { Builtin } from '../kernel/platform/plugins/load-plugins.ts'
 
 export const agentPlugins: Builtin<AgentPlugin> = {
-  process: () => import('../plugins/process/agent.ts'), // first, so that it also watches the start of the others
+  process: () => import('../plugins/process/agent.ts'), // first, so that it also watches the start of later plugins
   'access-log': () => import('../plugins/access-log/agent.ts'),
   grants: () => import('../plugins/grants/agent.ts'),
   quota: () => import('../plugins/quota/agent.ts'),
@@ -27,5 +27,5 @@ export const agentPlugins: Builtin<AgentPlugin> = {
   'under-attack': () => import('../plugins/under-attack/agent.ts')
 }
 
-/** Loads the plugin that serves /metrics: `metrics_listen` turns it on, not a section of its own. */
+/** Loads the plugin that serves /metrics. The key `metrics_listen` enables it instead of a section. */
 export const loadMetricsPlugin = () => import('../plugins/metrics/agent.ts')

@@ -2,7 +2,7 @@
 import type { DeclaredField } from '../agent/wire/rule-field.ts'
 import type { CommandModules } from '../plugins/cli/program/installed-commands.ts'
 
-/** Loads the options of `rule push` of a plugin that adds nothing else to the command line. */
+/** Loads a plugin that adds only options of `rule push` to the command line. */
 const pushOptionsOf = (load: () => Promise<Declarations>) => async () => {
   const declared = await load()
   const { pushOptions } = await import('../plugins/rules/command-exports.ts')

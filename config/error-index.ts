@@ -14,4 +14,4 @@ export type ErrorIndex = Readonly<Record<string, ExplainedError>>
 
 /** Reads the output of `npm run errors`. */
 export const readErrorIndex = (): ErrorIndex =>
-  JSON.parse(readFileSync(new URL('./error-index.json', import.meta.url), 'utf8')) as ErrorIndex // as it was made
+  JSON.parse(readFileSync(new URL('./error-index.json', import.meta.url), 'utf8')) as ErrorIndex // written by npm run errors

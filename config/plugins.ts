@@ -1,4 +1,4 @@
-// The built-in plugins. A configuration may disable each (`[plugins.<name>] enabled = false`) and add others.
+// The built-in plugins. The configuration can disable each one (`[plugins.<name>] enabled = false`) and add others.
 
 import type { Builtin } from '../kernel/platform/plugins/load-plugins.ts'
 import type { Plugin } from '../kernel/plugin.ts'

@@ -1,5 +1,5 @@
-// Writes the documents that are generated from the program: docs/ERRORS.md, docs/EVENTS.md and docs/PLUGIN-API.md. They
-// are not in the repository, but in the package and on the site. npm run docs
+// Generates docs/ERRORS.md, docs/EVENTS.md and docs/PLUGIN-API.md from the program: npm run docs. The package and the
+// site include them, the repository does not.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { errorIndex, errorsDocument } from './error-index.ts'

@@ -20,7 +20,8 @@ export async function errorIndex(): Promise<ErrorIndex> {
   const own = owners.flatMap(({ by, codes, rows }) =>
     codes.map(({ code, http, exit }) => {
       const row = rows.get(code)
-      if (!row) throw new TypeError(`the table of errors of ${by} has no row with a remedy for ${code}`)
+      if (!row)
+        throw new TypeError(`the error table in the README of ${by} has no row with a remedy for ${code}`)
       return [code, { http, exit, by, ...row }] as const
     })
   )
@@ -70,8 +71,8 @@ const codesIn = (cell: string): string[] => [...cell.matchAll(/`([^`]+)`/g)].map
 
 const head = `# Errors
 
-\`sluice explain-error CODE\` shows one of these on the command line. The API replies with \`{"error": {"code", "message", "details"}}\`; a command prints \`code: message\` and ends with the
-exit code. Where an error has no HTTP status, only agents and \`state_reason\` of rules have it.`
+\`sluice explain-error CODE\` shows one of these codes. The API replies with \`{"error": {"code", "message", "details"}}\`; a command prints \`code: message\` and ends with the
+exit code. A code without an HTTP status appears only at agents and as \`state_reason\` of rules.`
 
 /** Returns the text of docs/ERRORS.md. */
 export function errorsDocument(index: ErrorIndex): string {

@@ -44,7 +44,7 @@ const __dirname = import.meta.dirname`
     logLevel: 'error',
     plugins: [namedExports]
   })
-  writeFileSync(join(outdir, 'package.json'), '{ "name": "sluice-libraries" }\n') // plugins/watchdog: no code of ours
+  writeFileSync(join(outdir, 'package.json'), '{ "name": "sluice-libraries" }\n') // plugins/process finds the owner of code by its package.json
   return Object.fromEntries(Object.entries(entries).map(([file, name]) => [name, `${file}.mjs`]))
 }
 
@@ -110,7 +110,7 @@ const namedExports: Plugin = {
   }
 }
 
-/** Bundles for a checkout. A hash of npm's hidden lock file ties the bundles to the installed libraries. */
+/** Bundles libraries for a checkout. A hash of npm's hidden lock file ties the bundles to the installed libraries. */
 async function bundleForCheckout(): Promise<void> {
   const outdir = join(root, 'node_modules/.cache/sluice-libraries')
   const lock = hash('sha256', readFileSync(join(root, 'node_modules/.package-lock.json')))

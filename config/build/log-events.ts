@@ -94,7 +94,7 @@ const head = [
   '# Log events',
   '',
   'Each log line is one JSON object on standard error: `timestamp`, `level`, `event`, `msg`, then the fields. On a terminal it is a',
-  'readable line (`log_format`). A field `...` stands for fields that depend on the case, `<name>` in',
+  'readable line (`log_format`). A field `...` stands for fields that depend on the situation, `<name>` in',
   'a message for a value. The only secret in the log is the setup token. Lines are written synchronously: no line is lost when',
   'the process is killed, and a reader that does not read its pipe blocks the process (not the native engine). Lines that a full',
   'disk rejects are kept in memory, at most 1 MiB, and the process continues.',

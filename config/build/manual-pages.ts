@@ -1,4 +1,4 @@
-// Writes the manual pages, man(7), from the same index of commands as the help: sluice.1, and a page for each command.
+// Writes the manual pages, man(7), from the index of commands, like the help: sluice.1, and a page for each command.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command as Program } from 'commander'
@@ -13,14 +13,14 @@ const all = [...index.commands, completion(index.commands)]
 
 const environment = {
   SVC_SERVER: 'Origin of the operator API; default: http://127.0.0.1:7080.',
-  SVC_TOKEN: 'Token for the operator API; default: the one that sluice login has saved.',
+  SVC_TOKEN: 'Token for the operator API; default: the token saved by sluice login.',
   SVC_CONFIG: 'TOML configuration of the server.',
-  SVC_CACERT: 'PEM file of the authorities that are trusted for the operator API.',
-  'SVC_<KEY>': 'A key of the configuration; it overrides the file. For an agent SVC_AGENT_<KEY>, too.',
-  NO_COLOR: 'Set to anything: no colours.'
+  SVC_CACERT: 'PEM file of the certificate authorities to trust for the operator API.',
+  'SVC_<KEY>': 'Overrides a key of the configuration file. For an agent also SVC_AGENT_<KEY>.',
+  NO_COLOR: 'If set, output has no colours.'
 }
 
-/** Returns the pages by their file names. */
+/** Returns the pages by file name. */
 export function manualPages(): ReadonlyMap<string, string> {
   const program = openProgram(version, all, async () => {})
   const pages = all.map(({ name, summary, examples = [] }) => {

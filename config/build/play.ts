@@ -37,7 +37,7 @@ export async function play({ document, listings, withinSecs, writes = 'home' }: 
     killSignal: 'SIGTERM', // the trap then kills the background jobs
     env: { ...cleanEnv(), ...toolEnv(), HOME: join(outside, 'home'), TMPDIR: join(outside, 'tmp'), ...env }
   })
-  if (status !== 0) throw new Error(`${document} ended with ${status ?? signal}; see ${work}`)
+  if (status !== 0) throw new Error(`${document} failed with ${status ?? signal}; see ${work}`)
   if (writes === 'folder') requireNoTraces(work, outside, mark)
   rmSync(dir, { recursive: true })
   process.stdout.write(`${document} works, ${Math.round((performance.now() - began) / 1000)} s\n`)
@@ -78,7 +78,7 @@ ${others
   .replaceAll('127.0.0.1:7081', metrics)
   .replaceAll(/^(?=sluice (?:server|doctor) )/gm, `SVC_METRICS_LISTEN=${metrics} `)}`
 
-/** Throws if files were created in the home or temporary folder, or installed files were changed. */
+/** Throws if files were created in the home or temporary folder, or if installed files were changed. */
 function requireNoTraces(work: string, outside: string, mark: string): void {
   const { ctimeMs: installedMs } = lstatSync(mark)
   const filesIn = (dir: string): string[] =>
@@ -118,7 +118,7 @@ async function listenAddresses(): Promise<{ readonly env: NodeJS.ProcessEnv; rea
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await new Promise(resolve => server.once('listening', resolve))
-  const { port } = server.address() as { port: number } // a TCP server has one
+  const { port } = server.address() as { port: number } // a TCP server has a port
   await new Promise(resolve => server.close(resolve))
   return port
 }

@@ -12,7 +12,7 @@ const entries = {
 
 const intro = `# What plugins can import
 
-\`plugins/README.md\` is the guide; \`sluice plugin reference\` has routes, commands, settings, tables, slots and error codes. What is not on this page may change from one release to the
+\`plugins/README.md\` is the guide; \`sluice plugin reference\` has routes, commands, settings, tables, slots and error codes. Names that are not on this page may change from one release to the
 next. Types that a declaration uses and that cannot be imported by name are at the end.
 `
 
@@ -24,7 +24,7 @@ export function pluginApi(): string {
     return [`## \`${name}\``, ...packagesOf(found), ...found.flatMap(one => sectionsOf(one, '', shown))]
   })
   const further: string[] = []
-  for (const declaration of shown) // grows during the loop
+  for (const declaration of shown) // the loop adds to it
     for (const used of usedBy(declaration))
       if (!shown.has(used)) {
         shown.add(used)

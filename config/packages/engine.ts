@@ -24,8 +24,7 @@ export function buildEngine({ name, triple, libc }: Target): void {
 /** Returns the file of an engine. Throws if it was not built. */
 export function builtEngine(target: Target): string {
   const file = engineOf(target)
-  if (!existsSync(file))
-    throw new Error(`${file} is missing: leave --native away, or run npm run build first`)
+  if (!existsSync(file)) throw new Error(`${file} is missing: omit --native, or run npm run build first`)
   return file
 }
 

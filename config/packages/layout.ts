@@ -1,5 +1,5 @@
-// Writes an OCI image layout in a tar archive: blobs named by their hashes, and an index. These are a
-// few JSON files, so we need no builder and no daemon.
+// Writes an OCI image layout in a tar archive: blobs named by their hashes, and an index. It consists of a few JSON
+// files, so no builder and no daemon is needed.
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -5,7 +5,7 @@ export interface Target {
   readonly name: string
   readonly arch: 'x64' | 'arm64'
   readonly libc: 'glibc' | 'musl'
-  readonly triple: string // for the compiler: includes the oldest supported glibc
+  readonly triple: string // for the compiler; includes the oldest supported glibc
   readonly sqlite: string // prebuild name in better-sqlite3
   readonly argon2: string // prebuild name in argon2
   readonly debian: 'amd64' | 'arm64' // also the architecture of OCI images

@@ -37,7 +37,7 @@ export function writeTree(dir: string, target: Target): void {
   setModes(dir, ['bin/sluice', 'node/bin/node'])
 }
 
-/** All users may read the files, whatever their modes in the checkout, and execute these. */
+/** All users can read the files, whatever their modes in the checkout, and execute these. */
 function setModes(dir: string, programs: readonly string[]): void {
   for (const entry of readdirSync(dir, { recursive: true, withFileTypes: true }))
     chmodSync(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o755 : 0o644)

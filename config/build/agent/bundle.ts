@@ -15,7 +15,8 @@ const constants: Readonly<Record<string, () => string>> = {
     return `export const index = ${JSON.stringify({ ...index, commands })}`
   },
   // An agent has no server store, and `agent doctor` never opens one; both lock a directory the same way.
-  'kernel/store/open.ts': () => `export const openStore = () => { throw new TypeError('there is no store') }`,
+  'kernel/store/open.ts': () =>
+    `export const openStore = () => { throw new TypeError('an agent has no store') }`,
   'kernel/store/data-dir.ts': () =>
     `export { lockStateDir as lockStore } from '../../agent/state/state-database.ts'`,
   'kernel/platform/plugins/public-modules.ts': () =>
@@ -27,7 +28,7 @@ const changes: Readonly<Record<string, (path: string) => string | Promise<string
   'plugins/process/watchdog.ts': withWorker
 }
 
-/** Modules that define messages, each beside its .proto. */
+/** Modules that define messages, each next to its .proto. */
 const hasProto = /\/(wire|control|envelope)\.ts$|^agent\/wire\//
 
 const inOneFile: Plugin = {
@@ -96,7 +97,6 @@ function notices(inputs: readonly string[]): string {
   return `/*\n${texts.join('\n\n---\n\n')}\n*/\n`
 }
 
-/** Returns the text of the file. */
 export async function agentBundle(): Promise<string> {
   const require = "const require = process.getBuiltinModule('node:module').createRequire(import.meta.url)" // for CommonJS
   const program = join(import.meta.dirname, 'program.ts')

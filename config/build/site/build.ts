@@ -1,4 +1,4 @@
-// Builds the documentation site, dist/site: plain files that a browser shows without a server and without a network.
+// Builds the documentation site, dist/site: static files that a browser shows without a server or network.
 //
 //   documents.ts   the Markdown of the repository         reference.ts   pages from schemas, manifests and metrics
 //   links.ts       links between documents, and their check    search.ts      the search index

@@ -1,4 +1,4 @@
-// Rewrites links between documents, and checks the links in all pages.
+// Rewrites links between documents, and checks all links of the site.
 import { existsSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { type Page, picture, root, rootOf } from './page.ts'
@@ -14,7 +14,8 @@ export function linked({ path, source, text }: Page, pages: readonly Page[]): st
       const file = normalize(join(dirname(source), target)).replace(/\/$/, '')
       const page = pages.find(page => page.source === file || page.source === `${file}/README.md`)
       if (page) return `[${words}](${rootOf(path)}${page.path}${fragment(part)})`
-      if (!existsSync(join(root, file))) throw new TypeError(`${source}: ${link} leads to no file`)
+      if (!existsSync(join(root, file)))
+        throw new TypeError(`${source}: the file of the link ${link} does not exist`)
       return words
     }
   )

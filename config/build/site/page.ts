@@ -5,7 +5,7 @@ export const root = join(import.meta.dirname, '..', '..', '..')
 export interface Page {
   readonly path: string // on the site: 'plugins/rules.html'
   readonly title: string
-  readonly group: string // of the navigation
+  readonly group: string // in the navigation
   readonly text: string // Markdown
   readonly source: string | null // a repository file, the base of relative links in the text
   readonly hasRows: boolean // table rows have anchors, and the search finds them

@@ -34,7 +34,7 @@ const page = (name: string, title: string, chapter: Chapter): Page => ({
 
 const apiChapter = ({ plugins, document }: Preview): Chapter => ({
   title: 'Operator API',
-  text: 'Each operation, with its parameters, bodies and error codes. `/v1/openapi.json` of a server has the same for programs. Lists also take `limit`, `cursor` and `sort`; the `Link` header has the next page.',
+  text: 'Each operation, with its parameters, bodies and error codes. A server publishes the same for programs at `/v1/openapi.json`. Lists also take `limit`, `cursor` and `sort`; the `Link` header has the next page.',
   parts: plugins.map(plugin => ({
     title: plugin.name,
     text: '',
@@ -64,7 +64,7 @@ const commandsChapter = (): Chapter => ({
 })
 
 async function configurationChapter({ plugins }: Preview): Promise<Chapter> {
-  const described = (name: string) => ({ name, from: 'built in' }) as Parameters<typeof sectionText>[0] // only these are read
+  const described = (name: string) => ({ name, from: 'built in' }) as Parameters<typeof sectionText>[0] // the only members that are read
   const agents = await Promise.all(Object.values(agentPlugins).map(async load => (await load()).default))
   return {
     title: 'Configuration',
@@ -94,7 +94,7 @@ async function metricsChapter(): Promise<Chapter> {
     )
   return {
     title: 'Metrics',
-    text: 'In the text format of Prometheus, at `metrics_listen`. Beside these there are `process_*` and `nodejs_*` of the process.',
+    text: 'In the text format of Prometheus, at `metrics_listen`. Server and agent also export `process_*` and `nodejs_*`.',
     parts: [
       { title: 'Server', text: rows(await serverMetrics()) },
       { title: 'Agent', text: rows(await agentMetrics()) }

@@ -1,4 +1,4 @@
-/** Makes the anchor of a heading like code hosts do, so that links work in both places; a heading that is one code is its anchor. */
+/** Makes the anchor of a heading like code hosts do, so that links work in both places. A heading that is a code is its own anchor. */
 export const slug = (title: string): string =>
   /^[a-z][a-z0-9_]*([._][a-z0-9_]+)*$/.test(title)
     ? title
@@ -8,7 +8,7 @@ export const slug = (title: string): string =>
         .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
         .replaceAll(' ', '-')
 
-/** Gives each table row the codes or the term of its first cell as anchors, at their first place in the page. */
+/** Adds anchors to table rows: the codes or the term of the first cell, at the first occurrence in the page. */
 export function withRowAnchors(html: string): string {
   const known = new Set([...html.matchAll(/ id="([^"]+)"/g)].map(([, id = '']) => id))
   return html.replaceAll(/<tr>\n<td>(.*?)<\/td>/g, (row, cell: string) => {

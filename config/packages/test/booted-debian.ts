@@ -49,7 +49,7 @@ export async function bootedDebian(t: Test): Promise<Debian> {
     for (const pid of [...childrenOf(container), Number(container.pid)]) process.kill(pid, 'SIGKILL')
     await exit
   })
-  const up = await open(pipe, 'r+') // read and write: it opens at once, and still sees the container end
+  const up = await open(pipe, 'r+') // read and write: opens at once, and still detects the end of the container
   const read = up.read(Buffer.alloc(1))
   await Promise.race([read, exit])
   if (container.exitCode !== null) {

@@ -40,7 +40,7 @@ t.test('Debian: installed, used, upgraded with its state, removed, purged', { sk
   const second = await use(t, machine, first)
   t.equal(await second.forward(), 'got x')
   const { client_id: after } = (JSON.parse(idOf()) as [{ client_id: string }])[0]
-  t.equal(after, before, 'and so is the state, on both sides')
+  t.equal(after, before, 'the state of server and agent is kept')
   await Promise.all([second.agent.stop(), second.server.stop()])
 
   inside('dpkg', '--remove', ...packages)
@@ -52,7 +52,7 @@ t.test('Debian: installed, used, upgraded with its state, removed, purged', { sk
 })
 
 t.test(
-  'Debian with systemd: starts at the installation, restarts at an upgrade',
+  'Debian with systemd: the server starts at the installation, both restart at an upgrade',
   { skip: noBootedDebian },
   async t => {
     const host = await bootedDebian(t)
@@ -69,7 +69,7 @@ t.test(
     install(host, outDir)
     t.match(await logOf(t, machine, 'server').until('server.started'), { level: 'info' })
     t.strictSame(show('is-active'), ['active', 'inactive'])
-    t.strictSame(show('is-enabled'), ['enabled', 'disabled'], 'the agent waits for its enrollment')
+    t.strictSame(show('is-enabled'), ['enabled', 'disabled'], 'the agent stays disabled until its enrollment')
 
     const used = await use(t, machine)
     t.equal(await used.forward(), 'got x')

@@ -15,7 +15,7 @@ export const noDebian =
 
 export interface Debian {
   readonly dir: string
-  /** The words before a command that runs inside. */
+  /** The words before a command, to run it inside. */
   readonly prefix: readonly string[]
   inside(...words: readonly string[]): string
 }

@@ -50,7 +50,7 @@ interface Image {
 const index = file<{ manifests: [{ digest: string }] }>('./index.json')
 const { config } = blob<Image>(blob<{ config: { digest: string } }>(index.manifests[0]).config)
 
-t.test('the compose file names the image of this version, and hardens its containers', async t => {
+t.test('the compose file uses the image of this version, and hardens its containers', async t => {
   const [loaded] = file<[{ RepoTags: string[] }]>('./manifest.json')
   for (const { image, read_only, cap_drop } of both) {
     t.ok(loaded.RepoTags.includes(image), image)

@@ -9,48 +9,52 @@ import { bootedDebian, logOf, machineWith, noBootedDebian } from './booted-debia
 import { debian, noDebian as skip } from './debian.ts'
 import { call, type Daemon, type Machine, use } from './machine.ts'
 
-t.test('install.sh: installs, enrolls, runs; twice; a wrong hash; uninstalls', { skip }, async t => {
-  const { dir, prefix, inside } = debian(t)
-  const here = serverOf(t)
-  const { env } = await use(t, here)
-  const printed = call(here, ['client', 'enroll', 'paris'], env).split('\n')
-  const line = printed.find(one => one.startsWith('curl ')) ?? ''
-  t.match(line, /sha256sum -c - && echo 'svc:.*' \| sudo sh sluice-install\.sh http:/)
-  const asRoot = line.replace('sudo ', '')
+t.test(
+  'install.sh installs, enrolls, runs, can be repeated, refuses a wrong hash, and uninstalls',
+  { skip },
+  async t => {
+    const { dir, prefix, inside } = debian(t)
+    const here = serverOf(t)
+    const { env } = await use(t, here)
+    const printed = call(here, ['client', 'enroll', 'paris'], env).split('\n')
+    const line = printed.find(one => one.startsWith('curl ')) ?? ''
+    t.match(line, /sha256sum -c - && echo 'svc:.*' \| sudo sh sluice-install\.sh http:/)
+    const asRoot = line.replace('sudo ', '')
 
-  t.throws(() => inside('sh', '-c', asRoot.replace(/echo '[0-9a-f]{8}/, "echo '00000000")), /did NOT match/)
-  t.notOk(existsSync(join(dir, 'opt/sluice')), 'a script with another hash is not run')
+    t.throws(() => inside('sh', '-c', asRoot.replace(/echo '[0-9a-f]{8}/, "echo '00000000")), /did NOT match/)
+    t.notOk(existsSync(join(dir, 'opt/sluice')), 'a script with another hash is not run')
 
-  const output = inside('sh', '-c', asRoot)
-  t.match(output, `installed sluice ${version} in /opt/sluice/${version}`)
-  t.match(
-    output,
-    /start the agent with: \/usr\/local\/bin\/sluice agent run --state-dir \/var\/lib\/sluice-agent/
-  )
-  t.ok(existsSync(join(dir, 'var/lib/sluice-agent/bundle.json')))
-  t.equal(inside('/usr/local/bin/sluice', '--version').trim(), version)
+    const output = inside('sh', '-c', asRoot)
+    t.match(output, `installed sluice ${version} in /opt/sluice/${version}`)
+    t.match(
+      output,
+      /start the agent with: \/usr\/local\/bin\/sluice agent run --state-dir \/var\/lib\/sluice-agent/
+    )
+    t.ok(existsSync(join(dir, 'var/lib/sluice-agent/bundle.json')))
+    t.equal(inside('/usr/local/bin/sluice', '--version').trim(), version)
 
-  const again = inside('sh', '-c', asRoot)
-  t.match(again, `sluice ${version} is installed already`)
-  t.match(again, /this host is enrolled already/)
+    const again = inside('sh', '-c', asRoot)
+    t.match(again, `sluice ${version} is installed already`)
+    t.match(again, /this host is enrolled already/)
 
-  const agent = spawnChild(
-    'env',
-    ['-i', ...prefix, '/usr/local/bin/sluice', 'agent', 'run', '--state-dir', '/var/lib/sluice-agent'],
-    {
-      stdio: ['ignore', 'ignore', 'pipe']
-    }
-  )
-  t.teardown(() => agent.kill('SIGKILL'))
-  for await (const chunk of agent.stderr) if (String(chunk).includes('control.connected')) break
-  t.match(call(here, ['client', 'list', '--output', 'json'], env), /"client_name": ?"paris"/)
-  agent.kill('SIGTERM')
-  await once(agent, 'exit')
+    const agent = spawnChild(
+      'env',
+      ['-i', ...prefix, '/usr/local/bin/sluice', 'agent', 'run', '--state-dir', '/var/lib/sluice-agent'],
+      {
+        stdio: ['ignore', 'ignore', 'pipe']
+      }
+    )
+    t.teardown(() => agent.kill('SIGKILL'))
+    for await (const chunk of agent.stderr) if (String(chunk).includes('control.connected')) break
+    t.match(call(here, ['client', 'list', '--output', 'json'], env), /"client_name": ?"paris"/)
+    agent.kill('SIGTERM')
+    await once(agent, 'exit')
 
-  t.match(inside('sh', '/sluice-install.sh', '--uninstall'), /kept: \/var\/lib\/sluice-agent/)
-  t.notOk(existsSync(join(dir, 'opt/sluice')))
-  t.ok(existsSync(join(dir, 'var/lib/sluice-agent/bundle.json')), 'the state stays')
-})
+    t.match(inside('sh', '/sluice-install.sh', '--uninstall'), /kept: \/var\/lib\/sluice-agent/)
+    t.notOk(existsSync(join(dir, 'opt/sluice')))
+    t.ok(existsSync(join(dir, 'var/lib/sluice-agent/bundle.json')), 'the state is kept')
+  }
+)
 
 t.test(
   'install.sh with systemd: the agent runs; a second run restarts it',
@@ -77,11 +81,11 @@ t.test(
     t.match(inside('sh', '/sluice-install.sh', '--uninstall'), /kept: \/var\/lib\/sluice-agent/)
     t.throws(() => inside('systemctl', 'is-active', 'sluice-agent'))
     t.notOk(existsSync(join(dir, 'opt/sluice')))
-    t.ok(inside('cat', '/var/lib/sluice-agent/bundle.json'), 'the state stays')
+    t.ok(inside('cat', '/var/lib/sluice-agent/bundle.json'), 'the state is kept')
   }
 )
 
-/** Returns this checkout as a server that offers packages. */
+/** Returns a server from this checkout that offers packages. */
 function serverOf(t: Test): Machine {
   const work = join(t.testdirName, 'work')
   mkdirSync(work)

@@ -76,7 +76,7 @@ export async function use(t: Test, machine: Machine, known?: Pick<Used, 'env'>):
 }
 
 export interface Daemon {
-  /** Resolves with the first event of this name; rejects when the process ends before. */
+  /** Resolves with the first event of this name; rejects if the process ends first. */
   until(event: string): Promise<Readonly<Record<string, unknown>>>
   stop(): Promise<void>
 }
@@ -130,7 +130,7 @@ async function answering(t: Test): Promise<number> {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => server.close())
-  return (server.address() as { port: number }).port // a TCP server has one
+  return (server.address() as { port: number }).port // a TCP server has a port
 }
 
 async function answerOf(port: number): Promise<string> {
@@ -145,7 +145,7 @@ async function answerOf(port: number): Promise<string> {
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const { port } = server.address() as { port: number } // a TCP server has one
+  const { port } = server.address() as { port: number } // a TCP server has a port
   server.close()
   await once(server, 'close')
   return port

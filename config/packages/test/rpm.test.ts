@@ -1,5 +1,5 @@
 // The .rpm packages on a host with systemd: installed, used, upgraded, removed. The host is a Debian with rpm; an
-// empty package stands in for the packages that they require of a distribution.
+// empty package replaces the required packages of a distribution.
 import {
   appendFileSync,
   cpSync,
@@ -31,7 +31,7 @@ t.test('the metadata of the packages is correct', async t => {
   const owned = query(nameOf('sluice'), '--list').filter(path => !path.startsWith('/usr/lib/sluice'))
   t.ok(
     owned.every(path => /sluice[^/]*$/.test(path)),
-    'no folder of the distribution is owned'
+    'the packages own no folder of the distribution'
   )
   t.match(run('rpm', ['--checksig', join(outDir, nameOf('sluice'))]), /digests OK/)
 })
@@ -64,13 +64,13 @@ t.test(
     await logOf(t, machine, 'agent').until('control.connected')
     t.match(inside('rpm', '--query', 'sluice'), `${version}-2`)
     t.match(readFileSync(join(dir, 'etc/sluice/server.toml'), 'utf8'), /audit_retention_days = 30$/m)
-    t.equal(await first.forward(), 'got x', 'what ran has restarted with its state')
+    t.equal(await first.forward(), 'got x', 'running services have restarted with their state')
     t.match(call(machine, ['doctor', '--config', '/etc/sluice/server.toml'], first.env), /./)
 
     inside('rpm', '--erase', 'sluice-server', 'sluice-agent', 'sluice')
     t.strictSame(['sluice-server', 'sluice-agent'].map(isActive), ['inactive', 'inactive'])
     t.ok(statSync(join(dir, 'var/lib/sluice/sluice.db')).size > 0, 'removal keeps the state')
-    t.ok(existsSync(join(dir, 'etc/sluice/server.toml.rpmsave')), 'and a configuration that was changed')
+    t.ok(existsSync(join(dir, 'etc/sluice/server.toml.rpmsave')), 'a changed configuration is kept')
     t.notOk(existsSync(join(dir, 'usr/lib/sluice')))
   }
 )
@@ -99,7 +99,7 @@ function nextRevision(dir: string): string {
   return dir
 }
 
-/** Builds an empty package that provides everything the others require of a distribution. */
+/** Builds an empty package that provides all requirements of the others. */
 function distribution(dir: string): string {
   const required = ['sluice', 'sluice-server'].flatMap(name => query(nameOf(name), '--requires'))
   const provided = required.filter(one => !/^(rpmlib|sluice)/.test(one)).map(one => `Provides: ${one}\n`)

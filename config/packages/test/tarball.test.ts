@@ -7,7 +7,7 @@ import { call, use } from './machine.ts'
 
 const name = `sluice-${version}-${process.platform}-${process.arch}`
 
-t.test('the tarball needs nothing but a C library: no Node, and no PATH of the user', async t => {
+t.test('the tarball needs only a C library: no Node, and no PATH', async t => {
   const dir = t.testdir({ server: {}, agent: {} }) // on the checkout's disk: the store refuses tmpfs
   const untar = spawnSync('tar', ['-xzf', join(outDir, `${name}.tar.gz`), '-C', dir], { encoding: 'utf8' })
   t.equal(untar.status, 0, untar.stderr)

@@ -1,4 +1,4 @@
-// The search field. The entries are loaded when it is first used; a page that is opened as a file can load scripts, too.
+// The search field. Its first use loads the entries as a script, because pages opened as files can load only scripts.
 const makeSearch = entries => {
   const index = new MiniSearch({
     fields: ['title', 'text'],
@@ -17,7 +17,7 @@ const makeSearch = entries => {
       found.filter(result => isExact(result, wanted)),
       found.filter(result => !isExact(result, wanted))
     ]
-    return [...exact.sort((a, b) => a.id - b.id), ...others].slice(0, 20) // the pages of the reference come first
+    return [...exact.sort((a, b) => a.id - b.id), ...others].slice(0, 20) // reference pages come first
   }
 }
 
