@@ -7,7 +7,7 @@ interface Edit<T, V> {
   readonly read: () => Promise<Versioned<T>>
   readonly save: (values: V, headers: { readonly 'if-match': string }) => Promise<unknown>
   /** The mutation stays pending until this resolves. */
-  readonly onSaved: () => void | Promise<void>
+  readonly onSaved: (values: V) => void | Promise<void>
 }
 
 /**
@@ -31,7 +31,7 @@ export function useVersionedEdit<T, V>(opened: Versioned<T>, { read, save, onSav
         throw thrown
       }
     },
-    onSuccess: onSaved
+    onSuccess: (_reply, values) => onSaved(values)
   })
   return { change, theirs }
 }

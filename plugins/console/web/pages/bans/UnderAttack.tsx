@@ -1,12 +1,11 @@
 import { Alert, Button, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call, type Row, rows } from '../../api/call.ts'
-import { notify } from '../../app/notices.ts'
 import { ConfirmAction } from '../../parts/ConfirmAction.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { Form } from '../../parts/form/Form.tsx'
-import { formErrors } from '../../parts/form/form-errors.ts'
+import { useForm } from '../../parts/form/use-form.ts'
 import { PlainTable } from '../../parts/PlainTable.tsx'
 import { Timestamp } from '../../parts/Timestamp.tsx'
 import { text } from '../../text/text.ts'
@@ -73,56 +72,33 @@ export function UnderAttack() {
   )
 }
 
+const fields = {
+  client: { label: words.client, codes: ['client_not_found', 'under_attack_unsupported_by_client'] },
+  for_secs: { label: text.bans.time },
+  reason: { label: text.optional(text.bans.reason) }
+}
+
 function TurnOn({ onDone }: { readonly onDone: () => void }) {
-  const [client, setClient] = useState('')
-  const [time, setTime] = useState<Time>('hour')
-  const [reason, setReason] = useState('')
-  const change = useMutation({
-    meta: { shown: true },
-    mutationFn: async () => {
-      const body = { for_secs: times[time], ...(reason.trim() !== '' && { reason: reason.trim() }) }
+  const { field, input, form } = useForm({
+    initial: { client: '', for_secs: 'hour' as Time, reason: '' },
+    fields,
+    save: async ({ client, for_secs, reason }) => {
+      const body = { for_secs: times[for_secs], ...(reason.trim() !== '' && { reason: reason.trim() }) }
       if (client === '') await call('PUT /v1/under-attack', { body })
       else await call('PUT /v1/clients/{client_id}/under-attack', { path: { client_id: client }, body })
     },
-    onSuccess: () => {
-      notify(words.turnedOn)
-      onDone()
-    }
-  })
-  const { errorAt, generalError } = formErrors(change.error, {
-    client: ['client_not_found', 'under_attack_unsupported_by_client'],
-    for_secs: [],
-    reason: []
+    notice: () => words.turnedOn,
+    onDone
   })
   return (
-    <Form
-      submitLabel={words.turnOn}
-      isBusy={change.isPending}
-      error={generalError}
-      onSubmit={() => change.mutate()}
-    >
+    <Form {...form} submitLabel={words.turnOn}>
       <Text size="sm">{words.what}</Text>
-      <ClientSelect
-        label={words.client}
-        value={client}
-        onChange={setClient}
-        first={{ value: '', label: text.bans.allClients }}
-        error={errorAt('client')}
-      />
+      <ClientSelect {...field('client')} first={{ value: '', label: text.bans.allClients }} />
       <NativeSelect
-        label={text.bans.time}
+        {...input('for_secs')}
         data={Object.keys(times).map(value => ({ value, label: text.bans.times[value as Time] }))}
-        value={time}
-        onChange={event => setTime(event.currentTarget.value as Time)}
-        error={errorAt('for_secs')}
       />
-      <TextInput
-        label={text.optional(text.bans.reason)}
-        value={reason}
-        onChange={event => setReason(event.currentTarget.value)}
-        error={errorAt('reason')}
-        maxLength={256}
-      />
+      <TextInput {...input('reason')} maxLength={256} />
     </Form>
   )
 }

@@ -1,13 +1,10 @@
 import { TextInput } from '@mantine/core'
-import { useState } from 'react'
 import { call, type Reply, type Versioned, versioned } from '../../api/call.ts'
-import { notify } from '../../app/notices.ts'
 import { Form } from '../../parts/form/Form.tsx'
 import { FreshRecord } from '../../parts/form/FreshRecord.tsx'
-import { formErrors } from '../../parts/form/form-errors.ts'
+import { labelsField } from '../../parts/form/fields.ts'
 import { LabelsField } from '../../parts/form/LabelsField.tsx'
-import { labelText } from '../../parts/form/labels.ts'
-import { useFieldsEdit } from '../../parts/form/use-fields-edit.tsx'
+import { useEditForm } from '../../parts/form/use-edit-form.tsx'
 import { text } from '../../text/text.ts'
 import type { Client } from './queries.ts'
 
@@ -22,61 +19,42 @@ interface Props {
 
 export const EditClient = ({ client: { client_id }, onDone }: Props) => (
   <FreshRecord queryKey={['client', client_id]} read={() => readClient(client_id)}>
-    {opened => <Fields opened={opened} onDone={onDone} />}
+    {opened => <ClientForm opened={opened} onDone={onDone} />}
   </FreshRecord>
 )
 
-/** Name, address and labels. */
-function Fields({
-  opened,
-  onDone
-}: {
+const fields = {
+  client_name: { label: text.clients.name },
+  address: { label: text.clients.address, description: text.clients.addressHint },
+  labels: labelsField
+}
+
+interface FormProps {
   readonly opened: Versioned<ClientRecord>
   readonly onDone: () => void
-}) {
-  const { client_id, ...before } = opened.value
-  const [name, setName] = useState(before.client_name)
-  const [address, setAddress] = useState(before.address ?? '')
-  const [labels, setLabels] = useState(before.labels)
-  const { submit, change, conflict } = useFieldsEdit(opened, {
-    fieldsOf: ({ client_name, address, labels }) => ({ client_name, address, labels }),
-    values: { client_name: name.trim(), address: address.trim() || null, labels },
+}
+
+function ClientForm({ opened, onDone }: FormProps) {
+  const { client_id, client_name: name } = opened.value
+  const { field, input, form, conflict } = useEditForm(opened, {
+    fields,
+    toValues: ({ client_name, address, labels }) => ({ client_name, address: address ?? '', labels }),
+    toBody: ({ client_name, address, labels }) => ({
+      client_name: client_name.trim(),
+      address: address.trim() || null,
+      labels
+    }),
     read: () => readClient(client_id),
     save: (body, headers) => call('PATCH /v1/clients/{client_id}', { path: { client_id }, body, headers }),
-    onDone,
-    onSaved: () => notify(text.clients.saved(name.trim())),
-    describe: {
-      client_name: [text.clients.name, value => value],
-      address: [text.clients.address, value => value],
-      labels: [text.labels.title, labelText]
-    }
+    sends: 'changes',
+    notice: ({ client_name = name }) => text.clients.saved(client_name),
+    onDone
   })
-  const { errorAt, generalError } = formErrors(change.error, { client_name: [], address: [], labels: [] })
   return (
-    <Form
-      submitLabel={text.save}
-      isBusy={change.isPending}
-      error={generalError}
-      onSubmit={submit}
-      onCancel={onDone}
-    >
-      <TextInput
-        label={text.clients.name}
-        value={name}
-        onChange={event => setName(event.currentTarget.value)}
-        error={errorAt('client_name')}
-        data-autofocus
-        required
-      />
-      <TextInput
-        label={text.clients.address}
-        description={text.clients.addressHint}
-        value={address}
-        onChange={event => setAddress(event.currentTarget.value)}
-        error={errorAt('address')}
-        autoCapitalize="none"
-      />
-      <LabelsField value={labels} onChange={setLabels} error={errorAt('labels')} />
+    <Form {...form} submitLabel={text.save} onCancel={onDone}>
+      <TextInput {...input('client_name')} data-autofocus required />
+      <TextInput {...input('address')} autoCapitalize="none" />
+      <LabelsField {...field('labels')} />
       {conflict}
     </Form>
   )

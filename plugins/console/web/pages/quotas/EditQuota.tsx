@@ -1,13 +1,9 @@
-import { useState } from 'react'
 import { call, type Versioned } from '../../api/call.ts'
-import { useVersionedEdit } from '../../api/use-versioned-edit.ts'
-import { notify } from '../../app/notices.ts'
 import { bytes } from '../../format.ts'
-import { EditConflict } from '../../parts/form/EditConflict.tsx'
 import { Form } from '../../parts/form/Form.tsx'
 import { FreshRecord } from '../../parts/form/FreshRecord.tsx'
-import { formErrors } from '../../parts/form/form-errors.ts'
 import { SizeField } from '../../parts/form/SizeField.tsx'
+import { useEditForm } from '../../parts/form/use-edit-form.tsx'
 import { text } from '../../text/text.ts'
 import { pathOf, type Quota, readQuota } from './quota.ts'
 
@@ -22,33 +18,30 @@ export const EditQuota = ({ quota, onDone }: Props) => (
   </FreshRecord>
 )
 
+const fields = {
+  monthly_bytes: {
+    label: text.quotas.size,
+    codes: ['invalid_quota_size'],
+    format: (size: number | null) => bytes(size ?? 0)
+  }
+}
+
 function Size({ opened, onDone }: { readonly opened: Versioned<Quota>; readonly onDone: () => void }) {
-  const [size, setSize] = useState<number | null>(opened.value.monthly_bytes)
   const path = pathOf(opened.value)
-  const { change, theirs } = useVersionedEdit<Quota, number>(opened, {
+  const { field, form, conflict } = useEditForm(opened, {
+    fields,
+    toValues: ({ monthly_bytes }): { readonly monthly_bytes: number | null } => ({ monthly_bytes }),
+    toBody: ({ monthly_bytes }) => ({ monthly_bytes: monthly_bytes ?? 0 }),
     read: () => readQuota(path),
-    save: (monthly_bytes, headers) =>
-      call('PATCH /v1/users/{user_id}/quotas/{client_id}', { path, body: { monthly_bytes }, headers }),
-    onSaved: () => {
-      notify(text.quotas.set)
-      onDone()
-    }
+    save: (body, headers) => call('PATCH /v1/users/{user_id}/quotas/{client_id}', { path, body, headers }),
+    sends: 'all',
+    notice: () => text.quotas.set,
+    onDone
   })
-  const { errorAt, generalError } = formErrors(change.error, { monthly_bytes: ['invalid_quota_size'] })
   return (
-    <Form
-      submitLabel={text.save}
-      isBusy={change.isPending}
-      error={generalError}
-      onSubmit={() => change.mutate(size ?? 0)}
-      onCancel={onDone}
-    >
-      <SizeField value={size} onChange={setSize} error={errorAt('monthly_bytes')} />
-      {theirs && (
-        <EditConflict
-          fields={[{ name: text.quotas.size, now: bytes(theirs.monthly_bytes), yours: bytes(size ?? 0) }]}
-        />
-      )}
+    <Form {...form} submitLabel={text.save} onCancel={onDone}>
+      <SizeField {...field('monthly_bytes')} />
+      {conflict}
     </Form>
   )
 }

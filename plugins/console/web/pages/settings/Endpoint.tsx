@@ -1,13 +1,9 @@
 import { Alert, Button, Group, Stack, Text, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
 import { call, type Reply, type Versioned, versioned } from '../../api/call.ts'
 import { useFormReset } from '../../api/use-form-reset.ts'
-import { useVersionedEdit } from '../../api/use-versioned-edit.ts'
-import { notify } from '../../app/notices.ts'
-import { EditConflict } from '../../parts/form/EditConflict.tsx'
 import { Form } from '../../parts/form/Form.tsx'
-import { formErrors } from '../../parts/form/form-errors.ts'
+import { useEditForm } from '../../parts/form/use-edit-form.tsx'
 import { QueryResult } from '../../parts/QueryResult.tsx'
 import { text } from '../../text/text.ts'
 
@@ -51,53 +47,43 @@ function InForce({ setting: { endpoints, source, diagnostic } }: { readonly sett
   )
 }
 
-function Override({
-  opened,
-  onSaved
-}: {
+const fields = {
+  advertised_endpoint: {
+    label: text.settings.override,
+    description: text.settings.overrideHint,
+    codes: ['endpoint_invalid', 'endpoint_not_in_cert_san'],
+    format: (endpoint: string) => endpoint || '–'
+  }
+}
+
+interface OverrideProps {
   readonly opened: Versioned<Setting>
   readonly onSaved: () => Promise<void>
-}) {
-  const [value, setValue] = useState(opened.value.override ?? '')
-  const { change, theirs } = useVersionedEdit<Setting, string | null>(opened, {
+}
+
+function Override({ opened, onSaved }: OverrideProps) {
+  const { input, form, conflict, send } = useEditForm(opened, {
+    fields,
+    toValues: ({ override }) => ({ advertised_endpoint: override ?? '' }),
+    toBody: ({ advertised_endpoint }) => ({ advertised_endpoint: advertised_endpoint.trim() || null }),
     read: readSetting,
-    save: async (endpoint, headers) => {
-      await call('PUT /v1/settings/advertised-endpoint', {
-        body: { advertised_endpoint: endpoint },
-        headers
-      })
-      notify(endpoint === null ? text.settings.cleared : text.saved)
-    },
-    onSaved
-  })
-  const { errorAt, generalError } = formErrors(change.error, {
-    advertised_endpoint: ['endpoint_invalid', 'endpoint_not_in_cert_san']
+    save: (body, headers) => call('PUT /v1/settings/advertised-endpoint', { body, headers }),
+    sends: 'all',
+    notice: ({ advertised_endpoint }) => (advertised_endpoint === null ? text.settings.cleared : text.saved),
+    onDone: onSaved
   })
   return (
-    <Form
-      submitLabel={text.save}
-      isBusy={change.isPending}
-      error={generalError}
-      onSubmit={() => change.mutate(value.trim() || null)}
-    >
-      <TextInput
-        label={text.settings.override}
-        description={text.settings.overrideHint}
-        value={value}
-        onChange={event => setValue(event.currentTarget.value)}
-        error={errorAt('advertised_endpoint')}
-        autoCapitalize="none"
-        spellCheck={false}
-        maw={480}
-      />
-      {theirs && (
-        <EditConflict
-          fields={[{ name: text.settings.override, now: theirs.override ?? '–', yours: value }]}
-        />
-      )}
+    <Form {...form} submitLabel={text.save}>
+      <TextInput {...input('advertised_endpoint')} autoCapitalize="none" spellCheck={false} maw={480} />
+      {conflict}
       {opened.value.override !== null && (
         <Group>
-          <Button variant="default" size="xs" disabled={change.isPending} onClick={() => change.mutate(null)}>
+          <Button
+            variant="default"
+            size="xs"
+            disabled={form.isBusy}
+            onClick={() => send({ advertised_endpoint: null })}
+          >
             {text.settings.clear}
           </Button>
         </Group>

@@ -1,5 +1,18 @@
 import { Textarea } from '@mantine/core'
+import { count } from '../../format.ts'
 import { text } from '../../text/text.ts'
+import { parseEntries } from './parse-entries.ts'
+
+const maxShown = 50
+
+/** Lists the first entries, and the total number if there are more. */
+function summarize(lines: string): string {
+  const entries = parseEntries(lines)
+  const more = entries.length > maxShown ? ` … (${count(entries.length)})` : ''
+  return entries.slice(0, maxShown).join(' ') + more
+}
+
+export const entriesField = { label: text.sources.entries, codes: ['limit_reached'], format: summarize }
 
 interface Props {
   readonly value: string

@@ -1,54 +1,41 @@
 import { TextInput } from '@mantine/core'
-import { useMutation } from '@tanstack/react-query'
-import { useState } from 'react'
 import { call } from '../../api/call.ts'
-import { notify } from '../../app/notices.ts'
 import { Form } from '../../parts/form/Form.tsx'
-import { formErrors } from '../../parts/form/form-errors.ts'
+import { useForm } from '../../parts/form/use-form.ts'
 import { text } from '../../text/text.ts'
-import { EntriesField } from './EntriesField.tsx'
+import { EntriesField, entriesField } from './EntriesField.tsx'
 import { parseEntries } from './parse-entries.ts'
+
+const fields = {
+  list_name: { label: text.sources.name, description: text.sources.nameHint, codes: ['resource_changed'] },
+  entries: entriesField
+}
 
 /** Creates a list. Does not replace an existing one. */
 export function NewSourceList({ onDone }: { readonly onDone: (name: string) => void }) {
-  const [name, setName] = useState('')
-  const [lines, setLines] = useState('')
-  const list_name = name.trim().replace(/^@/, '')
-  const make = useMutation({
-    meta: { shown: true },
-    mutationFn: () =>
+  const { input, field, form } = useForm({
+    initial: { list_name: '', entries: '' },
+    fields,
+    save: ({ list_name, entries }) =>
       call('PUT /v1/source-lists/{list_name}', {
-        path: { list_name },
-        body: { entries: parseEntries(lines) },
+        path: { list_name: list_name.trim().replace(/^@/, '') },
+        body: { entries: parseEntries(entries) },
         headers: { 'if-none-match': '*' }
       }),
-    onSuccess: ({ name }) => {
-      notify(text.sources.saved(name))
-      onDone(name)
-    }
+    notice: ({ name }) => text.sources.saved(name),
+    onDone: ({ name }) => onDone(name)
   })
-  const { errorAt, generalError } = formErrors(make.error, {
-    list_name: ['resource_changed'],
-    entries: ['limit_reached']
-  })
+  const name = input('list_name')
   return (
-    <Form
-      submitLabel={text.sources.submit}
-      isBusy={make.isPending}
-      error={generalError}
-      onSubmit={() => make.mutate()}
-    >
+    <Form {...form} submitLabel={text.sources.submit}>
       <TextInput
-        label={text.sources.name}
-        description={text.sources.nameHint}
-        value={name}
-        onChange={event => setName(event.currentTarget.value)}
-        error={errorAt('list_name') && text.sources.taken}
+        {...name}
+        error={name.error && text.sources.taken}
         autoCapitalize="none"
         data-autofocus
         required
       />
-      <EntriesField value={lines} onChange={setLines} error={errorAt('entries')} />
+      <EntriesField {...field('entries')} />
     </Form>
   )
 }

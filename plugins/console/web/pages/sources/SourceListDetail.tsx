@@ -5,19 +5,16 @@ import { useLocation } from 'wouter'
 import { toApiError } from '../../api/api-error.ts'
 import { call, type Reply, type Versioned, versioned } from '../../api/call.ts'
 import { useFormReset } from '../../api/use-form-reset.ts'
-import { useVersionedEdit } from '../../api/use-versioned-edit.ts'
-import { notify } from '../../app/notices.ts'
 import { count } from '../../format.ts'
 import { ConfirmAction } from '../../parts/ConfirmAction.tsx'
 import { EmptyState } from '../../parts/EmptyState.tsx'
-import { EditConflict } from '../../parts/form/EditConflict.tsx'
 import { Form } from '../../parts/form/Form.tsx'
-import { formErrors } from '../../parts/form/form-errors.ts'
+import { useEditForm } from '../../parts/form/use-edit-form.tsx'
 import { PageHead } from '../../parts/PageHead.tsx'
 import { PageLink } from '../../parts/PageLink.tsx'
 import { QueryResult } from '../../parts/QueryResult.tsx'
 import { text } from '../../text/text.ts'
-import { EntriesField } from './EntriesField.tsx'
+import { EntriesField, entriesField } from './EntriesField.tsx'
 import { parseEntries } from './parse-entries.ts'
 
 type List = Reply<'GET /v1/source-lists/{list_name}'>
@@ -54,45 +51,24 @@ interface EntriesProps {
 
 function Entries({ opened, onSaved }: EntriesProps) {
   const { name } = opened.value
-  const [lines, setLines] = useState(opened.value.entries.join('\n'))
-  const { change, theirs } = useVersionedEdit<List, string[]>(opened, {
+  const { field, form, conflict } = useEditForm(opened, {
+    fields: { entries: entriesField },
+    toValues: ({ entries }) => ({ entries: entries.join('\n') }),
+    toBody: ({ entries }) => ({ entries: parseEntries(entries) }),
     read: () => read(name),
-    save: (entries, headers) =>
-      call('PUT /v1/source-lists/{list_name}', { path: { list_name: name }, body: { entries }, headers }),
-    onSaved: () => {
-      notify(text.sources.saved(name))
-      return onSaved()
-    }
+    save: (body, headers) =>
+      call('PUT /v1/source-lists/{list_name}', { path: { list_name: name }, body, headers }),
+    sends: 'all',
+    notice: () => text.sources.saved(name),
+    onDone: onSaved
   })
-  const { errorAt, generalError } = formErrors(change.error, { entries: ['limit_reached'] })
   return (
-    <Form
-      submitLabel={text.sources.submit}
-      isBusy={change.isPending}
-      error={generalError}
-      onSubmit={() => change.mutate(parseEntries(lines))}
-    >
-      <EntriesField value={lines} onChange={setLines} error={errorAt('entries')} />
-      {theirs && (
-        <EditConflict
-          fields={[
-            {
-              name: text.sources.entries,
-              now: summarize(theirs.entries),
-              yours: summarize(parseEntries(lines))
-            }
-          ]}
-        />
-      )}
+    <Form {...form} submitLabel={text.sources.submit}>
+      <EntriesField {...field('entries')} />
+      {conflict}
     </Form>
   )
 }
-
-const maxShown = 50
-
-/** Lists the first entries, and the total number if there are more. */
-const summarize = (entries: readonly string[]): string =>
-  entries.slice(0, maxShown).join(' ') + (entries.length > maxShown ? ` … (${count(entries.length)})` : '')
 
 function DeleteList({ list: { name, entry_count, rule_count } }: { readonly list: List }) {
   const [isOpen, setOpen] = useState(false)

@@ -1,14 +1,12 @@
 import { Button, Group, NumberInput, SimpleGrid, Text } from '@mantine/core'
 import { useState } from 'react'
 import { call, type Versioned } from '../../api/call.ts'
-import { useVersionedEdit } from '../../api/use-versioned-edit.ts'
-import { notify } from '../../app/notices.ts'
 import { ConfirmAction } from '../../parts/ConfirmAction.tsx'
-import { EditConflict } from '../../parts/form/EditConflict.tsx'
 import { Form } from '../../parts/form/Form.tsx'
-import { formErrors } from '../../parts/form/form-errors.ts'
+import type { Fields } from '../../parts/form/fields.ts'
+import { useEditForm } from '../../parts/form/use-edit-form.tsx'
 import { text } from '../../text/text.ts'
-import { type Envelope, fieldNames, fields, readLimits, toLimits, toValues, type Values } from './limits.ts'
+import { type Envelope, limitNames, readLimits, toLimits, toValues, units, type Values } from './limits.ts'
 
 interface Props {
   readonly opened: Versioned<Envelope> | null
@@ -18,60 +16,51 @@ interface Props {
   readonly onSaved: () => void | Promise<void>
 }
 
-const nothing = { client_id: '', owner_id: '', rate_limit: {}, enforced: false, updated_at: '' }
+const none = {
+  value: { client_id: '', owner_id: '', rate_limit: {}, enforced: false, updated_at: '' },
+  etag: ''
+}
+
+const fields = Object.fromEntries(
+  limitNames.map(name => [name, { label: text.limits[name] }])
+) as Fields<Values>
 
 export function EditLimits({ opened, user, client_id, name, onSaved }: Props) {
   const path = { client_id, owner_id: user }
-  const [values, setValues] = useState<Values>(() => toValues(opened?.value.rate_limit))
-  const { change, theirs } = useVersionedEdit<Envelope, Values>(opened ?? { value: nothing, etag: '' }, {
-    read: async () => (await readLimits(client_id, user)) ?? { value: nothing, etag: '' },
-    save: (values, headers) =>
+  const { field, form, conflict } = useEditForm(opened ?? none, {
+    fields,
+    toValues: ({ rate_limit }) => toValues(rate_limit),
+    toBody: toLimits,
+    read: async () => (await readLimits(client_id, user)) ?? none,
+    save: (body, headers) =>
       call('PUT /v1/clients/{client_id}/owners/{owner_id}/rate-limit', {
         path,
-        body: toLimits(values),
+        body,
         headers: headers['if-match'] === '' ? { 'if-none-match': '*' } : headers
       }),
-    onSaved: () => {
-      notify(text.saved)
-      return onSaved()
-    }
+    sends: 'all',
+    notice: () => text.saved,
+    onDone: onSaved
   })
-  const { errorAt, generalError } = formErrors(
-    change.error,
-    Object.fromEntries(fieldNames.map(name => [fields[name].key, []]))
-  )
-  const shown = theirs && toValues(theirs.rate_limit)
   return (
     <>
-      <Form
-        submitLabel={text.save}
-        isBusy={change.isPending}
-        error={generalError}
-        onSubmit={() => change.mutate(values)}
-      >
+      <Form {...form} submitLabel={text.save}>
         <SimpleGrid cols={{ base: 1, sm: 2 }}>
-          {fieldNames.map(field => (
-            <NumberInput
-              key={field}
-              label={text.limits[field]}
-              value={values[field]}
-              onChange={value => setValues({ ...values, [field]: value === '' ? '' : Number(value) })}
-              error={errorAt(fields[field].key)}
-              min={fields[field].unit === 1 ? 1 : 0}
-              allowDecimal={fields[field].unit !== 1}
-              hideControls
-            />
-          ))}
+          {limitNames.map(limit => {
+            const { onChange, ...shown } = field(limit)
+            return (
+              <NumberInput
+                key={limit}
+                {...shown}
+                onChange={value => onChange(value === '' ? '' : Number(value))}
+                min={units[limit] === 1 ? 1 : 0}
+                allowDecimal={units[limit] !== 1}
+                hideControls
+              />
+            )
+          })}
         </SimpleGrid>
-        {shown && (
-          <EditConflict
-            fields={fieldNames.map(name => ({
-              name: text.limits[name],
-              now: shown[name],
-              yours: values[name]
-            }))}
-          />
-        )}
+        {conflict}
       </Form>
       {opened && <RemoveLimits path={path} user={user} name={name} onSaved={onSaved} />}
     </>

@@ -4,7 +4,7 @@ import { Fact, Facts } from '../../parts/Facts.tsx'
 import { QueryResult } from '../../parts/QueryResult.tsx'
 import { text } from '../../text/text.ts'
 import { EditLimits } from './EditLimits.tsx'
-import { type Envelope, fieldNames, toValues, useLimits } from './limits.ts'
+import { type Envelope, limitNames, toValues, useLimits } from './limits.ts'
 
 interface Props {
   readonly user: string
@@ -51,7 +51,7 @@ function LimitFacts({ limit }: { readonly limit: Envelope['rate_limit'] }) {
   const values = toValues(limit)
   return (
     <Facts>
-      {fieldNames.map(name => (
+      {limitNames.map(name => (
         <Fact key={name} name={text.limits[name]}>
           {values[name] === '' ? null : values[name]}
         </Fact>

@@ -1,9 +1,11 @@
 import { NativeSelect } from '@mantine/core'
+import { toOptions } from '../../parts/form/to-options.ts'
 import { text } from '../../text/text.ts'
+import type { User } from './queries.ts'
 
 interface Props {
-  readonly value: string
-  readonly onChange: (role: string) => void
+  readonly value: User['role']
+  readonly onChange: (role: User['role']) => void
   readonly error: string | null
 }
 
@@ -11,9 +13,9 @@ export const RoleSelect = ({ value, onChange, error }: Props) => (
   <NativeSelect
     label={text.users.role}
     description={text.users.roleHint}
-    data={(['user', 'superadmin'] as const).map(role => ({ value: role, label: text.users.roles[role] }))}
+    data={toOptions(text.users.roles)}
     value={value}
-    onChange={event => onChange(event.currentTarget.value)}
+    onChange={event => onChange(event.currentTarget.value as User['role'])}
     error={error}
   />
 )

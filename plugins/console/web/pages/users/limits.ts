@@ -23,33 +23,33 @@ export const useLimits = (client_id: string, owner_id: string) =>
     queryFn: () => readLimits(client_id, owner_id)
   })
 
-export const fields = {
-  inMbit: { key: 'bandwidth_in_bps', unit: 1e6 },
-  outMbit: { key: 'bandwidth_out_bps', unit: 1e6 },
-  inBurst: { key: 'bandwidth_in_burst_bytes', unit: 1e6 },
-  outBurst: { key: 'bandwidth_out_burst_bytes', unit: 1e6 },
-  connections: { key: 'concurrent_connections', unit: 1 },
-  perSec: { key: 'new_connections_per_sec', unit: 1 },
-  perSecBurst: { key: 'new_connections_burst', unit: 1 }
+/** The limits, each with its unit in the form: Mbit/s, MB or a number. */
+export const units = {
+  bandwidth_in_bps: 1e6,
+  bandwidth_out_bps: 1e6,
+  bandwidth_in_burst_bytes: 1e6,
+  bandwidth_out_burst_bytes: 1e6,
+  concurrent_connections: 1,
+  new_connections_per_sec: 1,
+  new_connections_burst: 1
 } as const
-type Field = keyof typeof fields
-export type Values = Readonly<Record<Field, number | ''>>
+type Limit = keyof typeof units
+export type Values = Readonly<Record<Limit, number | ''>>
 
-export const fieldNames = Object.keys(fields) as Field[]
+export const limitNames = Object.keys(units) as Limit[]
 
-export const toValues = (limit: Envelope['rate_limit'] | undefined): Values =>
+export const toValues = (limits: Envelope['rate_limit']): Values =>
   Object.fromEntries(
-    fieldNames.map(name => {
-      const { key, unit } = fields[name]
-      const value = limit?.[key]
-      return [name, value === undefined ? '' : value / unit]
+    limitNames.map(name => {
+      const value = limits[name]
+      return [name, value === undefined ? '' : value / units[name]]
     })
   ) as Values
 
 export const toLimits = (values: Values): Envelope['rate_limit'] =>
   Object.fromEntries(
-    fieldNames.flatMap(name => {
+    limitNames.flatMap(name => {
       const value = values[name]
-      return value === '' ? [] : [[fields[name].key, Math.round(value * fields[name].unit)]]
+      return value === '' ? [] : [[name, Math.round(value * units[name])]]
     })
   )

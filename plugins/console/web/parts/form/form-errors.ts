@@ -6,15 +6,15 @@ interface FormErrors {
   readonly generalError: Error | null // an error without a field
 }
 
-/** Assigns the error of a form to a field. `fields` lists each field with the error codes that belong to it. */
+/** Assigns the error of a form to a field, by the name of the field or by the error codes that belong to it. */
 export function formErrors(
   thrown: Error | null,
-  fields: Readonly<Record<string, readonly string[]>>
+  fields: Readonly<Record<string, { readonly codes?: readonly string[] }>>
 ): FormErrors {
   if (thrown === null) return { errorAt: () => null, generalError: null }
   const { field: named, code, message } = toApiError(thrown)
   const field = Object.keys(fields).find(
-    name => fields[name]?.includes(code) || named === name || named?.startsWith(`${name}.`)
+    name => fields[name]?.codes?.includes(code) || named === name || named?.startsWith(`${name}.`)
   )
   return {
     errorAt: name => (name === field ? withoutField(message) : null),
