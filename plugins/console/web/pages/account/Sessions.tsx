@@ -17,13 +17,9 @@ const columns: readonly Column<Session>[] = [
     title: text.sessions.from,
     value: ({ remote_addr, current }) => (current ? `${remote_addr} (${text.sessions.current})` : remote_addr)
   },
-  timeColumn('began', text.sessions.began, ({ created_at }) => created_at, {
-    format: 'ago',
-    width: 8,
-    wide: true
-  }),
-  timeColumn('seen', text.sessions.seen, ({ last_seen_at }) => last_seen_at, { format: 'ago', width: 8 }),
-  timeColumn('ends', text.sessions.ends, ({ expires_at }) => expires_at, { width: 8, wide: true })
+  timeColumn('created_at', text.sessions.began, { format: 'ago', width: 8, wide: true }),
+  timeColumn('last_seen_at', text.sessions.seen, { format: 'ago', width: 8 }),
+  timeColumn('expires_at', text.sessions.ends, { width: 8, wide: true })
 ]
 
 /** Sessions of the signed-in user. To end the current one, sign out. */

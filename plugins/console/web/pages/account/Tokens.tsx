@@ -1,4 +1,4 @@
-import { Button, Text } from '@mantine/core'
+import { Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call, rows } from '../../api/call.ts'
@@ -6,7 +6,7 @@ import { ConfirmAction } from '../../parts/ConfirmAction.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { RowMenu } from '../../parts/RowMenu.tsx'
 import { Secret } from '../../parts/Secret.tsx'
-import { Section } from '../../parts/Section.tsx'
+import { SectionWithForm } from '../../parts/SectionWithForm.tsx'
 import { actionsColumn } from '../../parts/table/columns.tsx'
 import { QueryTable } from '../../parts/table/QueryTable.tsx'
 import { text } from '../../text/text.ts'
@@ -24,7 +24,6 @@ export function Tokens({ user }: { readonly user: string }) {
     queryKey: ['tokens', user],
     queryFn: () => rows('GET /v1/users/{user_id}/credentials', { path: { user_id: user } })
   })
-  const [isAdding, add] = useState(false)
   const [dialog, setDialog] = useState<OpenDialog | null>(null)
   const actions = (token: Token) =>
     stateOf(token) === 'valid' && (
@@ -37,14 +36,11 @@ export function Tokens({ user }: { readonly user: string }) {
       />
     )
   return (
-    <Section
+    <SectionWithForm
       title={text.tokens.title}
       note={text.tokens.text}
-      actions={
-        <Button variant="default" size="xs" onClick={() => add(true)}>
-          {text.tokens.add}
-        </Button>
-      }
+      addLabel={text.tokens.add}
+      form={close => <IssueToken user={user} onDone={close} />}
     >
       <QueryTable
         query={tokens}
@@ -54,12 +50,9 @@ export function Tokens({ user }: { readonly user: string }) {
         idOf={({ credential_id }) => credential_id}
         empty={text.tokens.empty}
       />
-      <Dialog isOpen={isAdding} onClose={() => add(false)} title={text.tokens.add}>
-        <IssueToken user={user} onDone={() => add(false)} />
-      </Dialog>
       {dialog?.what === 'rotate' && <Rotate {...dialog} onClose={() => setDialog(null)} />}
       {dialog?.what === 'revoke' && <Revoke {...dialog} onClose={() => setDialog(null)} />}
-    </Section>
+    </SectionWithForm>
   )
 }
 

@@ -9,6 +9,7 @@ import {
 import { lazy, Suspense, useState } from 'react'
 import { type Me, useMe } from '../../api/me.ts'
 import { Dialog } from '../../parts/Dialog.tsx'
+import { toOptions } from '../../parts/form/to-options.ts'
 import { PageHead } from '../../parts/PageHead.tsx'
 import { Section } from '../../parts/Section.tsx'
 import { chooseLanguage, type Language, language, languages, text } from '../../text/text.ts'
@@ -63,7 +64,7 @@ function Appearance() {
         />
         <NativeSelect
           label={text.language}
-          data={Object.entries(languages).map(([value, label]) => ({ value, label }))}
+          data={toOptions(languages)}
           value={language}
           onChange={event => chooseLanguage(event.currentTarget.value as Language)}
         />

@@ -14,22 +14,13 @@ export const nameOf = ({ label }: Token): string => label || text.tokens.unnamed
 
 export const tokenColumns: readonly Column<Token>[] = [
   { id: 'label', title: text.tokens.label, value: nameOf },
-  stateColumn(
-    'state',
-    text.tokens.state,
-    token => text.tokens.states[stateOf(token)],
-    token => (stateOf(token) === 'valid' ? 'good' : undefined),
-    { width: 7, wide: true }
-  ),
-  timeColumn('created', text.tokens.created, ({ created_at }) => created_at, {
-    format: 'ago',
-    width: 8,
-    wide: true
-  }),
-  timeColumn('used', text.tokens.used, ({ last_used_at }) => last_used_at, {
-    format: 'ago',
-    width: 8,
-    wide: true
-  }),
-  timeColumn('expires', text.tokens.expires, ({ expires_at }) => expires_at, { width: 8, wide: true })
+  stateColumn('state', text.tokens.state, shownState, { width: 7, wide: true }),
+  timeColumn('created_at', text.tokens.created, { format: 'ago', width: 8, wide: true }),
+  timeColumn('last_used_at', text.tokens.used, { format: 'ago', width: 8, wide: true }),
+  timeColumn('expires_at', text.tokens.expires, { width: 8, wide: true })
 ]
+
+function shownState(token: Token): readonly [label: string, tone: 'good' | undefined] {
+  const state = stateOf(token)
+  return [text.tokens.states[state], state === 'valid' ? 'good' : undefined]
+}

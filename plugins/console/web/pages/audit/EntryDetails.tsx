@@ -1,6 +1,6 @@
 import { Stack } from '@mantine/core'
 import { count } from '../../format.ts'
-import { Fact, Facts } from '../../parts/Facts.tsx'
+import { Facts } from '../../parts/Facts.tsx'
 import { PageLink } from '../../parts/PageLink.tsx'
 import { Timestamp } from '../../parts/Timestamp.tsx'
 import { text } from '../../text/text.ts'
@@ -10,31 +10,28 @@ import type { Entry } from './use-entries.ts'
 /** All fields of an entry, with the changes. */
 export const EntryDetails = ({ entry }: { readonly entry: Entry }) => (
   <Stack>
-    <Facts>
-      <Fact name={text.audit.at}>
-        <Timestamp at={entry.timestamp} format="seconds" />
-      </Fact>
-      <Fact name={text.audit.actor}>
-        <Actor entry={entry} />
-      </Fact>
-      <Fact name={text.audit.action}>{entry.action}</Fact>
-      <Fact name={text.audit.on}>
-        <Subject entry={entry} />
-      </Fact>
-      <Fact name={text.audit.outcome}>
-        <Outcome entry={entry} />
-      </Fact>
-      <Fact name={text.audit.reason}>{entry.reason}</Fact>
-      <Fact name={text.audit.method}>{entry.auth_method}</Fact>
-      <Fact name={text.audit.from}>{entry.remote_addr}</Fact>
-      <Fact name={text.audit.path}>{`${entry.method} ${entry.path}`.trim() || null}</Fact>
-      <Fact name={text.audit.count}>{count(entry.count)}</Fact>
-      <Fact name={text.audit.request}>
-        <PageLink to={`/audit?request_id=${entry.request_id}`} title={text.audit.same} size="md">
-          {entry.request_id}
-        </PageLink>
-      </Fact>
-    </Facts>
+    <Facts
+      facts={[
+        { name: text.audit.at, value: <Timestamp at={entry.timestamp} format="seconds" /> },
+        { name: text.audit.actor, value: <Actor entry={entry} /> },
+        { name: text.audit.action, value: entry.action },
+        { name: text.audit.on, value: <Subject entry={entry} /> },
+        { name: text.audit.outcome, value: <Outcome entry={entry} /> },
+        { name: text.audit.reason, value: entry.reason },
+        { name: text.audit.method, value: entry.auth_method },
+        { name: text.audit.from, value: entry.remote_addr },
+        { name: text.audit.path, value: `${entry.method} ${entry.path}`.trim() || null },
+        { name: text.audit.count, value: count(entry.count) },
+        {
+          name: text.audit.request,
+          value: (
+            <PageLink to={`/audit?request_id=${entry.request_id}`} title={text.audit.same} size="md">
+              {entry.request_id}
+            </PageLink>
+          )
+        }
+      ]}
+    />
     {entry.changes !== null && <Changes changes={entry.changes} />}
   </Stack>
 )

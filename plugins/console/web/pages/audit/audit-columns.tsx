@@ -1,7 +1,7 @@
 import { count } from '../../format.ts'
 import { Dot } from '../../parts/Dot.tsx'
 import { PageLink } from '../../parts/PageLink.tsx'
-import { timeColumn } from '../../parts/table/columns.tsx'
+import { textColumn, timeColumn } from '../../parts/table/columns.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { text } from '../../text/text.ts'
 import { UserLink } from '../users/UserLink.tsx'
@@ -41,7 +41,7 @@ export const Outcome = ({ entry: { outcome, status, reason, count: times } }: { 
 )
 
 export const auditColumns: readonly Column<Entry>[] = [
-  timeColumn('at', text.audit.at, ({ timestamp }) => timestamp, { format: 'brief', width: 9 }),
+  timeColumn('timestamp', text.audit.at, { format: 'brief', width: 9 }),
   {
     id: 'actor',
     title: text.audit.actor,
@@ -50,7 +50,7 @@ export const auditColumns: readonly Column<Entry>[] = [
     width: 6,
     wide: true
   },
-  { id: 'action', title: text.audit.action, value: ({ action }) => action, width: 9 },
+  textColumn('action', text.audit.action, { width: 9 }),
   {
     id: 'on',
     title: text.audit.on,

@@ -1,12 +1,11 @@
 import { Button, NativeSelect, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { Link, useLocation } from 'wouter'
 import { call, rows } from '../../api/call.ts'
 import { ConfirmAction } from '../../parts/ConfirmAction.tsx'
-import { Dialog } from '../../parts/Dialog.tsx'
 import { EmptyState } from '../../parts/EmptyState.tsx'
-import { PageHead } from '../../parts/PageHead.tsx'
+import { toOptions } from '../../parts/form/to-options.ts'
+import { ListPage } from '../../parts/ListPage.tsx'
 import { actionsColumn } from '../../parts/table/columns.tsx'
 import { QueryTable } from '../../parts/table/QueryTable.tsx'
 import { text } from '../../text/text.ts'
@@ -22,7 +21,6 @@ export default function Bans() {
     queryKey: ['bans', filter],
     queryFn: () => rows('GET /v1/bans', { query: { state: filter } })
   })
-  const [path, go] = useLocation()
   const [selected, select] = useState<Ban | null>(null)
   const liftButton = (ban: Ban) =>
     ban.state === 'in_force' && (
@@ -30,36 +28,40 @@ export default function Bans() {
         {text.bans.lift}
       </Button>
     )
-  const add = (
-    <Button component={Link} href="/bans/new">
-      {text.bans.add}
-    </Button>
-  )
   return (
-    <>
-      <PageHead title={text.pages.bans}>
+    <ListPage
+      path="/bans"
+      title={text.pages.bans}
+      addLabel={text.bans.add}
+      form={go => <NewBan onDone={() => go('/bans')} />}
+      tools={
         <NativeSelect
           aria-label={text.bans.show}
-          data={Object.entries(text.bans.shown).map(([value, label]) => ({ value, label }))}
+          data={toOptions(text.bans.shown)}
           value={filter}
           onChange={event => setFilter(event.currentTarget.value as BanFilter)}
         />
-        {add}
-      </PageHead>
-      <UnderAttack />
-      <QueryTable
-        query={bans}
-        name="bans"
-        what={text.bans.what}
-        columns={[...banColumns, actionsColumn(liftButton, 5)]}
-        idOf={({ ban_id }) => ban_id}
-        empty={<EmptyState what={filter === 'all' ? text.bans.emptyAll : text.bans.empty}>{add}</EmptyState>}
-      />
-      <Dialog isOpen={path === '/bans/new'} onClose={() => go('/bans')} title={text.bans.add}>
-        <NewBan onDone={() => go('/bans')} />
-      </Dialog>
-      {selected && <Lift ban={selected} onClose={() => select(null)} />}
-    </>
+      }
+    >
+      {addButton => (
+        <>
+          <UnderAttack />
+          <QueryTable
+            query={bans}
+            name="bans"
+            what={text.bans.what}
+            columns={[...banColumns, actionsColumn(liftButton, 5)]}
+            idOf={({ ban_id }) => ban_id}
+            empty={
+              <EmptyState what={filter === 'all' ? text.bans.emptyAll : text.bans.empty}>
+                {addButton}
+              </EmptyState>
+            }
+          />
+          {selected && <Lift ban={selected} onClose={() => select(null)} />}
+        </>
+      )}
+    </ListPage>
   )
 }
 

@@ -2,8 +2,8 @@ import { Alert, Button, Group } from '@mantine/core'
 import { useMemo } from 'react'
 import { Link } from 'wouter'
 import { useMe } from '../../api/me.ts'
-import { EmptyState } from '../../parts/EmptyState.tsx'
-import { Fact, Facts } from '../../parts/Facts.tsx'
+import { Facts } from '../../parts/Facts.tsx'
+import { MissingRecord } from '../../parts/MissingRecord.tsx'
 import { PageHead } from '../../parts/PageHead.tsx'
 import { PageLink } from '../../parts/PageLink.tsx'
 import { QueryResult } from '../../parts/QueryResult.tsx'
@@ -26,7 +26,8 @@ export function ClientDetail({ id }: { readonly id: string }) {
     <QueryResult query={clients}>
       {all => {
         const client = all.find(({ client_id }) => client_id === id)
-        if (!client) return <Missing />
+        if (!client)
+          return <MissingRecord title={text.pages.clients} to="/clients" what={text.clients.none} />
         return (
           <>
             <PageLink to="/clients">{text.pages.clients}</PageLink>
@@ -49,17 +50,6 @@ export function ClientDetail({ id }: { readonly id: string }) {
     </QueryResult>
   )
 }
-
-const Missing = () => (
-  <>
-    <PageHead title={text.pages.clients} />
-    <EmptyState what={text.clients.none}>
-      <PageLink to="/clients" size="md">
-        {text.pages.clients}
-      </PageLink>
-    </EmptyState>
-  </>
-)
 
 function Rules({ id }: { readonly id: string }) {
   const rules = useRules()
@@ -97,32 +87,32 @@ function Rules({ id }: { readonly id: string }) {
 function ClientFacts({ client }: { readonly client: Client }) {
   const labels = Object.entries(client.labels)
   return (
-    <Facts>
-      <Fact name={text.clients.address}>{client.address}</Fact>
-      <Fact name={text.clients.version}>{client.agent_version}</Fact>
-      <Fact name={text.clients.from}>{client.remote_addr}</Fact>
-      <Fact name={text.clients.seen}>
-        {client.connected
-          ? text.clients.now
-          : client.last_seen_at && <Timestamp at={client.last_seen_at} format="ago" />}
-      </Fact>
-      <Fact name={text.clients.enrolled}>
-        <Timestamp at={client.enrolled_at} />
-      </Fact>
-      {client.connected_at !== null && (
-        <Fact name={text.clients.connectedSince}>
-          <Timestamp at={client.connected_at} />
-        </Fact>
-      )}
-      {client.revoked_at !== null && (
-        <Fact name={text.states.revoked}>
-          <Timestamp at={client.revoked_at} />
-        </Fact>
-      )}
-      <Fact name={text.fields['labels'] ?? ''}>
-        {labels.length === 0 ? null : labels.map(([key, value]) => `${key}=${value}`).join(', ')}
-      </Fact>
-    </Facts>
+    <Facts
+      facts={[
+        { name: text.clients.address, value: client.address },
+        { name: text.clients.version, value: client.agent_version },
+        { name: text.clients.from, value: client.remote_addr },
+        {
+          name: text.clients.seen,
+          value: client.connected
+            ? text.clients.now
+            : client.last_seen_at && <Timestamp at={client.last_seen_at} format="ago" />
+        },
+        { name: text.clients.enrolled, value: <Timestamp at={client.enrolled_at} /> },
+        client.connected_at !== null && {
+          name: text.clients.connectedSince,
+          value: <Timestamp at={client.connected_at} />
+        },
+        client.revoked_at !== null && {
+          name: text.states.revoked,
+          value: <Timestamp at={client.revoked_at} />
+        },
+        {
+          name: text.fields['labels'] ?? '',
+          value: labels.length === 0 ? null : labels.map(([key, value]) => `${key}=${value}`).join(', ')
+        }
+      ]}
+    />
   )
 }
 

@@ -1,15 +1,14 @@
-import { Button, Group, NativeSelect } from '@mantine/core'
-import { Link, useLocation, useSearchParams } from 'wouter'
+import { Group, NativeSelect } from '@mantine/core'
 import { useMe } from '../../api/me.ts'
-import { Dialog } from '../../parts/Dialog.tsx'
 import { EmptyState } from '../../parts/EmptyState.tsx'
-import { PageHead } from '../../parts/PageHead.tsx'
+import { ListPage } from '../../parts/ListPage.tsx'
 import { QueryResult } from '../../parts/QueryResult.tsx'
 import { StateLabel } from '../../parts/StateLabel.tsx'
 import { Timestamp } from '../../parts/Timestamp.tsx'
-import { linkColumn } from '../../parts/table/columns.tsx'
+import { linkColumn, textColumn } from '../../parts/table/columns.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { Table } from '../../parts/table/Table.tsx'
+import { useUrlFilter } from '../../parts/use-url-filter.ts'
 import { text } from '../../text/text.ts'
 import { AddClient } from './AddClient.tsx'
 import { PendingEnrollments } from './PendingEnrollments.tsx'
@@ -21,13 +20,9 @@ const labelsIn = ({ labels }: Client): string =>
     .join(' ')
 
 const columns: readonly Column<Client>[] = [
-  linkColumn(
-    'name',
-    text.clients.name,
-    ({ client_name }) => client_name,
-    ({ client_id }) => `/clients/${client_id}`,
-    { width: 8 }
-  ),
+  linkColumn('name', text.clients.name, client => [client.client_name, `/clients/${client.client_id}`], {
+    width: 8
+  }),
   {
     id: 'state',
     title: text.clients.state,
@@ -35,28 +30,10 @@ const columns: readonly Column<Client>[] = [
     cell: ({ state }) => <StateLabel state={state} />,
     width: 8
   },
-  {
-    id: 'address',
-    title: text.clients.address,
-    value: ({ address }) => address ?? '',
-    width: 9.5,
-    wide: true
-  },
-  {
-    id: 'from',
-    title: text.clients.from,
-    value: ({ remote_addr }) => remote_addr ?? '',
-    width: 8,
-    wide: true
-  },
+  textColumn('address', text.clients.address, { width: 9.5, wide: true }),
+  textColumn('remote_addr', text.clients.from, { width: 8, wide: true }),
   { id: 'labels', title: text.fields['labels'] ?? '', value: labelsIn, width: 6, wide: true },
-  {
-    id: 'version',
-    title: text.clients.version,
-    value: ({ agent_version }) => agent_version ?? '',
-    width: 5,
-    wide: true
-  },
+  textColumn('agent_version', text.clients.version, { width: 5, wide: true }),
   {
     id: 'seen',
     title: text.clients.seen,
@@ -74,59 +51,53 @@ const idOf = ({ client_id }: Client): string => client_id
 /** /clients?state=disconnected */
 export function ClientList() {
   const clients = useClients()
-  const [path, go] = useLocation()
-  const [params, setParams] = useSearchParams()
-  const state = params.get('state') ?? ''
+  const { filter, set } = useUrlFilter(['state'])
   const mayAdd = useMe().data?.role === 'superadmin'
-  const add = mayAdd && (
-    <Button component={Link} href="/clients/new">
-      {text.clients.add}
-    </Button>
-  )
+  const emptyText = mayAdd ? text.clients.empty : text.overview.noneGranted
   return (
-    <>
-      <PageHead title={text.pages.clients}>{add}</PageHead>
-      <QueryResult query={clients}>
-        {rows => (
-          <>
-            {rows.length > 0 && (
-              <StateInput value={state} onChange={next => setParams(next, { replace: true })} />
+    <ListPage
+      path="/clients"
+      title={text.pages.clients}
+      addLabel={text.clients.add}
+      mayAdd={mayAdd}
+      form={() => <AddClient />}
+      formSize="lg"
+    >
+      {addButton => (
+        <>
+          <QueryResult query={clients}>
+            {rows => (
+              <>
+                {rows.length > 0 && (
+                  <StateInput value={filter.state} onChange={state => set('state', state)} />
+                )}
+                <Table
+                  name="clients"
+                  what={text.clients.what}
+                  rows={rows.filter(({ state }) => filter.state === '' || state === filter.state)}
+                  columns={columns}
+                  idOf={idOf}
+                  empty={
+                    filter.state === '' ? (
+                      <EmptyState what={emptyText}>{addButton}</EmptyState>
+                    ) : (
+                      text.table.none
+                    )
+                  }
+                />
+              </>
             )}
-            <Table
-              name="clients"
-              what={text.clients.what}
-              rows={state === '' ? rows : rows.filter(client => client.state === state)}
-              columns={columns}
-              idOf={idOf}
-              empty={
-                state !== '' ? (
-                  <EmptyState what={text.table.none} />
-                ) : (
-                  <EmptyState what={mayAdd ? text.clients.empty : text.overview.noneGranted}>
-                    {add}
-                  </EmptyState>
-                )
-              }
-            />
-          </>
-        )}
-      </QueryResult>
-      {mayAdd && <PendingEnrollments />}
-      <Dialog
-        isOpen={mayAdd && path === '/clients/new'}
-        onClose={() => go('/clients')}
-        title={text.clients.add}
-        size="lg"
-      >
-        <AddClient />
-      </Dialog>
-    </>
+          </QueryResult>
+          {mayAdd && <PendingEnrollments />}
+        </>
+      )}
+    </ListPage>
   )
 }
 
 interface StateProps {
   readonly value: string
-  readonly onChange: (params: Record<string, string>) => void
+  readonly onChange: (state: string) => void
 }
 
 const StateInput = ({ value, onChange }: StateProps) => (
@@ -134,7 +105,7 @@ const StateInput = ({ value, onChange }: StateProps) => (
     <NativeSelect
       aria-label={text.clients.state}
       value={value}
-      onChange={({ currentTarget: { value: state } }) => onChange(state === '' ? {} : { state })}
+      onChange={event => onChange(event.currentTarget.value)}
       data={[
         { value: '', label: text.rules.anyState },
         ...states.map(state => ({ value: state, label: text.states[state] }))

@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core'
 import { bytes, count, duration, rate } from '../../format.ts'
-import { linkColumn, timeColumn } from '../../parts/table/columns.tsx'
+import { linkColumn, textColumn, timeColumn } from '../../parts/table/columns.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { text } from '../../text/text.ts'
 import type { LiveRow } from './use-live-connections.ts'
@@ -15,20 +15,16 @@ type LiveColumn = Column<LiveRow>
 
 export function connectionColumns({ clientOf, onClose, hasRule }: Names): readonly LiveColumn[] {
   return [
-    { id: 'source', title: text.connections.source, value: ({ source }) => source, width: 10 },
+    textColumn('source', text.connections.source),
     ...(hasRule ? columnsOfRule() : []),
-    linkColumn(
-      'client',
-      text.rules.client,
-      ({ client_id }) => clientOf(client_id),
-      ({ client_id }) => `/clients/${client_id}`,
-      { width: 6, wide: true }
-    ),
+    linkColumn('client', text.rules.client, ({ client_id: id }) => [clientOf(id), `/clients/${id}`], {
+      width: 6,
+      wide: true
+    }),
     {
       id: 'target',
       title: text.connections.target,
       value: ({ target }) => target ?? text.connections.connecting,
-      width: 10,
       wide: true
     },
     ...numberColumns(),
@@ -53,8 +49,8 @@ export function connectionColumns({ clientOf, onClose, hasRule }: Names): readon
 }
 
 const columnsOfRule = (): readonly LiveColumn[] => [
-  linkColumn('rule', text.connections.rule, portOf, ({ rule_id }) => `/rules/${rule_id}`, { width: 6 }),
-  { id: 'owner', title: text.rules.owner, value: ({ owner }) => owner, width: 6, wide: true, extra: true }
+  linkColumn('rule', text.connections.rule, row => [portOf(row), `/rules/${row.rule_id}`], { width: 6 }),
+  textColumn('owner', text.rules.owner, { width: 6, wide: true, extra: true })
 ]
 
 const portOf = ({ listen, protocol }: LiveRow): string => `${/\d+$/.exec(listen)?.[0] ?? listen}/${protocol}`
@@ -63,7 +59,7 @@ const words = text.connections
 const milliseconds = (n: number): string => `${n.toFixed(1)} ms`
 
 const numberColumns = (): readonly LiveColumn[] => [
-  timeColumn('age', words.age, ({ opened_at }) => opened_at, { format: 'ago', width: 6, wide: true }),
+  timeColumn('opened_at', words.age, { format: 'ago', width: 6, wide: true }),
   numberColumn('in-rate', words.rateIn, ({ rateIn }) => rateIn, rate),
   numberColumn('out-rate', words.rateOut, ({ rateOut }) => rateOut, rate),
   extra(numberColumn('in', words.bytesIn, ({ bytes_in }) => bytes_in, bytes)),
@@ -71,7 +67,7 @@ const numberColumns = (): readonly LiveColumn[] => [
   extra(numberColumn('idle', words.idle, ({ idle_secs }) => idle_secs * 1000, duration)),
   extra(numberColumn('rtt', words.rtt, ({ rtt_ms }) => rtt_ms?.caller ?? null, milliseconds)),
   extra(numberColumn('resent', words.retransmits, ({ retransmits }) => retransmits?.caller ?? null, count)),
-  extra({ id: 'held', title: words.throttledBy, value: ({ held_by }) => held_by ?? '', width: 6, wide: true })
+  extra(textColumn('held_by', words.throttledBy, { width: 6, wide: true }))
 ]
 
 /** Hides a column until the user selects it. */

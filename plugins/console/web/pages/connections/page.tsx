@@ -1,9 +1,9 @@
 import { Button, NativeSelect, TextInput } from '@mantine/core'
 import { useDebouncedCallback } from '@mantine/hooks'
 import { useState } from 'react'
-import { useSearchParams } from 'wouter'
 import { useMe } from '../../api/me.ts'
 import { PageHead } from '../../parts/PageHead.tsx'
+import { useUrlFilter } from '../../parts/use-url-filter.ts'
 import { text } from '../../text/text.ts'
 import { useClients } from '../clients/queries.ts'
 import { LiveConnections } from './LiveConnections.tsx'
@@ -15,20 +15,8 @@ type Name = (typeof names)[number]
 
 /** The filter is in the URL: /connections?source=198.51.100.0/24&client=paris */
 export default function Connections() {
-  const [params, setParams] = useSearchParams()
-  const filter = Object.fromEntries(
-    names.flatMap(name => (params.get(name) ? [[name, params.get(name)]] : []))
-  ) as LiveFilter
-  const set = (name: Name, value: string): void =>
-    setParams(
-      before => {
-        const next = new URLSearchParams(before)
-        if (value === '') next.delete(name)
-        else next.set(name, value)
-        return next
-      },
-      { replace: true }
-    )
+  const { filter: all, set } = useUrlFilter(names)
+  const filter: LiveFilter = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== ''))
   return (
     <>
       <PageHead title={text.pages.connections} />

@@ -1,5 +1,5 @@
 import { Text } from '@mantine/core'
-import { Fact, Facts } from '../../parts/Facts.tsx'
+import { Facts } from '../../parts/Facts.tsx'
 import { PageHead } from '../../parts/PageHead.tsx'
 import { PageLink } from '../../parts/PageLink.tsx'
 import { Section } from '../../parts/Section.tsx'
@@ -26,14 +26,17 @@ export function PluginDetail({ plugin }: { readonly plugin: Plugin }) {
       <PageLink to="/plugins">{text.pages.plugins}</PageLink>
       <PageHead title={plugin.name} />
       {plugin.description !== '' && <Text mb="md">{plugin.description}</Text>}
-      <Facts>
-        <Fact name={text.pluginsPage.version}>{plugin.version}</Fact>
-        <Fact name={text.pluginsPage.from}>{text.pluginsPage.origins[plugin.from]}</Fact>
-        <Fact name={text.pluginsPage.kernel}>{plugin.kernel}</Fact>
-        <Fact name={text.pluginsPage.agent}>
-          {plugin.has_agent ? text.pluginsPage.yes : text.pluginsPage.no}
-        </Fact>
-      </Facts>
+      <Facts
+        facts={[
+          { name: text.pluginsPage.version, value: plugin.version },
+          { name: text.pluginsPage.from, value: text.pluginsPage.origins[plugin.from] },
+          { name: text.pluginsPage.kernel, value: plugin.kernel },
+          {
+            name: text.pluginsPage.agent,
+            value: plugin.has_agent ? text.pluginsPage.yes : text.pluginsPage.no
+          }
+        ]}
+      />
       <Section title={text.pluginsPage.settings}>
         {plugin.settings.length === 0 ? (
           <Text c="dimmed">{text.pluginsPage.noSettings}</Text>

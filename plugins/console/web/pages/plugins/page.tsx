@@ -4,7 +4,7 @@ import { count } from '../../format.ts'
 import { PageHead } from '../../parts/PageHead.tsx'
 import { PageLink } from '../../parts/PageLink.tsx'
 import { QueryResult } from '../../parts/QueryResult.tsx'
-import { linkColumn, longTextColumn } from '../../parts/table/columns.tsx'
+import { linkColumn, longTextColumn, textColumn } from '../../parts/table/columns.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { Table } from '../../parts/table/Table.tsx'
 import { text } from '../../text/text.ts'
@@ -12,14 +12,8 @@ import { PluginDetail } from './PluginDetail.tsx'
 import { type Plugin, usePlugins } from './queries.ts'
 
 const columns: readonly Column<Plugin>[] = [
-  linkColumn(
-    'name',
-    text.pluginsPage.name,
-    ({ name }) => name,
-    ({ name }) => `/plugins/${name}`,
-    { width: 8 }
-  ),
-  { id: 'version', title: text.pluginsPage.version, value: ({ version }) => version, width: 4 },
+  linkColumn('name', text.pluginsPage.name, ({ name }) => [name, `/plugins/${name}`], { width: 8 }),
+  textColumn('version', text.pluginsPage.version, { width: 4 }),
   { id: 'from', title: text.pluginsPage.from, value: ({ from }) => text.pluginsPage.origins[from], width: 5 },
   {
     id: 'adds',

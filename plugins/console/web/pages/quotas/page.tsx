@@ -1,8 +1,5 @@
-import { Button } from '@mantine/core'
-import { Link, useLocation } from 'wouter'
 import { useMe } from '../../api/me.ts'
-import { Dialog } from '../../parts/Dialog.tsx'
-import { PageHead } from '../../parts/PageHead.tsx'
+import { ListPage } from '../../parts/ListPage.tsx'
 import { QueryResult } from '../../parts/QueryResult.tsx'
 import { text } from '../../text/text.ts'
 import { NewQuota } from './NewQuota.tsx'
@@ -14,26 +11,19 @@ export default function Quotas() {
   const me = useMe().data
   const mayChange = me?.role === 'superadmin'
   const quotas = useQuotas(mayChange ? null : (me?.user_id ?? ''))
-  const [path, go] = useLocation()
   return (
-    <>
-      <PageHead title={text.pages.quotas}>
-        {mayChange && (
-          <Button component={Link} href="/quotas/new">
-            {text.quotas.add}
-          </Button>
-        )}
-      </PageHead>
-      <QueryResult query={quotas}>
-        {all => <QuotaTable quotas={all} users={mayChange ? 'all' : 'one'} mayChange={mayChange} />}
-      </QueryResult>
-      <Dialog
-        isOpen={mayChange && path === '/quotas/new'}
-        onClose={() => go('/quotas')}
-        title={text.quotas.add}
-      >
-        <NewQuota user={null} onDone={() => go('/quotas')} />
-      </Dialog>
-    </>
+    <ListPage
+      path="/quotas"
+      title={text.pages.quotas}
+      addLabel={text.quotas.add}
+      mayAdd={mayChange}
+      form={go => <NewQuota user={null} onDone={() => go('/quotas')} />}
+    >
+      {() => (
+        <QueryResult query={quotas}>
+          {all => <QuotaTable quotas={all} users={mayChange ? 'all' : 'one'} mayChange={mayChange} />}
+        </QueryResult>
+      )}
+    </ListPage>
   )
 }

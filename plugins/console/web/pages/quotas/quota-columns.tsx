@@ -1,27 +1,20 @@
 import { Dot } from '../../parts/Dot.tsx'
 import { unixToRfc3339 } from '../../parts/local-time.ts'
-import { linkColumn, timeColumn } from '../../parts/table/columns.tsx'
+import { Timestamp } from '../../parts/Timestamp.tsx'
+import { linkColumn } from '../../parts/table/columns.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { UsageBar } from '../../parts/UsageBar.tsx'
 import { text } from '../../text/text.ts'
 import { type Quota, shareOf, standingOf, toneOf, usageText } from './quota.ts'
 
-const user: Column<Quota> = linkColumn(
-  'user',
-  text.quotas.user,
-  ({ user_id }) => user_id,
-  ({ user_id }) => `/users/${user_id}`,
-  { width: 6 }
-)
+const user: Column<Quota> = linkColumn('user', text.quotas.user, ({ user_id: id }) => [id, `/users/${id}`], {
+  width: 6
+})
 
 const rest: readonly Column<Quota>[] = [
-  linkColumn(
-    'client',
-    text.quotas.client,
-    ({ client_name }) => client_name,
-    ({ client_id }) => `/clients/${client_id}`,
-    { width: 4 }
-  ),
+  linkColumn('client', text.quotas.client, quota => [quota.client_name, `/clients/${quota.client_id}`], {
+    width: 4
+  }),
   {
     id: 'used',
     title: text.quotas.used,
@@ -37,10 +30,14 @@ const rest: readonly Column<Quota>[] = [
     width: 8,
     wide: true
   },
-  timeColumn('period', text.quotas.period, ({ period_end }) => unixToRfc3339(period_end), {
+  {
+    id: 'period',
+    title: text.quotas.period,
+    value: ({ period_end }) => period_end,
+    cell: ({ period_end }) => <Timestamp at={unixToRfc3339(period_end)} />,
     width: 11,
     wide: true
-  })
+  }
 ]
 
 export const quotaColumns = (users: 'all' | 'one'): readonly Column<Quota>[] =>

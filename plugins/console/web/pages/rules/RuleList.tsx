@@ -17,7 +17,7 @@ import { ruleColumns } from './rule-columns.tsx'
 const idOf = ({ rule_id }: Rule): string => rule_id
 
 export function RuleList() {
-  const { filters, set, clear } = useFilters()
+  const { filter: filters, set, clear } = useFilters()
   const rules = useRules(filters.selector)
   const clients = useClientsById()
   const columns = useMemo(() => ruleColumns(clients), [clients])

@@ -1,6 +1,6 @@
 // Filters of the rule list. They are in the URL, so that other pages can link to them:
 // /rules?state=failed, /rules?client=ID, /rules?targets=down, /rules?selector=env=prod
-import { useSearchParams } from 'wouter'
+import { useUrlFilter } from '../../parts/use-url-filter.ts'
 import type { ClientsById } from '../clients/queries.ts'
 import type { Rule } from './queries.ts'
 import { downTargets, shownStateOf } from './shown-state.ts'
@@ -8,21 +8,7 @@ import { downTargets, shownStateOf } from './shown-state.ts'
 const names = ['q', 'selector', 'state', 'client', 'owner', 'targets'] as const
 export type RuleFilter = Readonly<Record<(typeof names)[number], string>>
 
-export function useFilters() {
-  const [params, setParams] = useSearchParams()
-  const filters = Object.fromEntries(names.map(name => [name, params.get(name) ?? ''])) as RuleFilter
-  const set = (name: keyof RuleFilter, value: string): void =>
-    setParams(
-      before => {
-        const next = new URLSearchParams(before)
-        if (value === '') next.delete(name)
-        else next.set(name, value)
-        return next
-      },
-      { replace: true }
-    )
-  return { filters, set, clear: () => setParams(new URLSearchParams(), { replace: true }) }
-}
+export const useFilters = () => useUrlFilter<keyof RuleFilter>(names)
 
 /** Applies the filters that the API lacks; the server applies `selector`. */
 export function filterRules(

@@ -1,5 +1,5 @@
 import { StateLabel } from '../../parts/StateLabel.tsx'
-import { linkColumn, longTextColumn, timeColumn } from '../../parts/table/columns.tsx'
+import { linkColumn, longTextColumn, textColumn, timeColumn } from '../../parts/table/columns.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { text } from '../../text/text.ts'
 import type { ClientsById } from '../clients/queries.ts'
@@ -24,13 +24,15 @@ export const ruleColumns = (clients: ClientsById): readonly Column<Rule>[] => [
   linkColumn(
     'port',
     text.explain.port,
-    rule => `${portsOf(rule)}/${rule.protocol}`,
-    ({ rule_id }) => `/rules/${rule_id}`,
+    rule => [`${portsOf(rule)}/${rule.protocol}`, `/rules/${rule.rule_id}`],
     { width: 8 }
   ),
-  linkColumn('client', text.rules.client, clientOf, ({ client_id }) => client_id && `/clients/${client_id}`, {
-    width: 6
-  }),
+  linkColumn(
+    'client',
+    text.rules.client,
+    rule => [clientOf(rule), rule.client_id && `/clients/${rule.client_id}`],
+    { width: 6 }
+  ),
   { id: 'targets', title: text.rules.targets, value: targetsOf, width: 11, wide: true },
   {
     id: 'state',
@@ -49,11 +51,6 @@ export const ruleColumns = (clients: ClientsById): readonly Column<Rule>[] => [
     width: 8
   },
   { id: 'labels', title: text.fields['labels'] ?? '', value: labelsOf, width: 7, wide: true },
-  { id: 'owner', title: text.rules.owner, value: ({ owner }) => owner, width: 6, wide: true },
-  timeColumn('created', text.rules.created, ({ created_at }) => created_at, {
-    format: 'ago',
-    width: 7,
-    wide: true,
-    extra: true
-  })
+  textColumn('owner', text.rules.owner, { width: 6, wide: true }),
+  timeColumn('created_at', text.rules.created, { format: 'ago', width: 7, wide: true, extra: true })
 ]

@@ -3,7 +3,7 @@ import { Fragment } from 'react'
 import type { Reply } from '../../api/call.ts'
 import { ago, count } from '../../format.ts'
 import { Command } from '../../parts/Command.tsx'
-import { Fact, Facts } from '../../parts/Facts.tsx'
+import { Facts } from '../../parts/Facts.tsx'
 import { PageLink } from '../../parts/PageLink.tsx'
 import { Timestamp } from '../../parts/Timestamp.tsx'
 import { text } from '../../text/text.ts'
@@ -22,16 +22,14 @@ export function Certificate({ certificate }: { readonly certificate: Shown }) {
         </Alert>
       )}
       <Command value={fingerprint} />
-      <Facts>
-        <Fact name={text.settings.until}>
-          <Timestamp at={not_after} />
-        </Fact>
-        <Fact name={text.settings.from}>
-          <Timestamp at={not_before} />
-        </Fact>
-        <Fact name={text.settings.origin}>{text.settings.origins[source]}</Fact>
-        <Fact name={text.settings.names}>{names.map(hostOf).join(', ')}</Fact>
-      </Facts>
+      <Facts
+        facts={[
+          { name: text.settings.until, value: <Timestamp at={not_after} /> },
+          { name: text.settings.from, value: <Timestamp at={not_before} /> },
+          { name: text.settings.origin, value: text.settings.origins[source] },
+          { name: text.settings.names, value: names.map(hostOf).join(', ') }
+        ]}
+      />
       <Rotation certificate={certificate} />
     </Stack>
   )
@@ -72,18 +70,21 @@ function Rotation({ certificate }: { readonly certificate: Shown }) {
 function Next({ next, certificate }: { readonly next: string; readonly certificate: Shown }) {
   const { waiting, waiting_for } = certificate
   return (
-    <Facts>
-      <Fact name={text.settings.nextIs}>{next}</Fact>
-      <Fact name={waiting === 0 ? text.settings.ready : text.settings.waiting(count(waiting))}>
-        {waiting_for.map(({ client_id, name }, i) => (
-          <Fragment key={client_id}>
-            {i > 0 && ', '}
-            <PageLink to={`/clients/${client_id}`} size="md">
-              {name}
-            </PageLink>
-          </Fragment>
-        ))}
-      </Fact>
-    </Facts>
+    <Facts
+      facts={[
+        { name: text.settings.nextIs, value: next },
+        {
+          name: waiting === 0 ? text.settings.ready : text.settings.waiting(count(waiting)),
+          value: waiting_for.map(({ client_id, name }, i) => (
+            <Fragment key={client_id}>
+              {i > 0 && ', '}
+              <PageLink to={`/clients/${client_id}`} size="md">
+                {name}
+              </PageLink>
+            </Fragment>
+          ))
+        }
+      ]}
+    />
   )
 }

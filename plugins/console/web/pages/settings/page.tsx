@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { version } from '../../../../../package.json'
 import { call } from '../../api/call.ts'
-import { Fact, Facts } from '../../parts/Facts.tsx'
+import { Facts } from '../../parts/Facts.tsx'
 import { PageHead } from '../../parts/PageHead.tsx'
 import { QueryResult } from '../../parts/QueryResult.tsx'
 import { Section } from '../../parts/Section.tsx'
@@ -29,9 +29,7 @@ export default function Settings() {
         <QueryResult query={servers}>{found => <Servers servers={found} />}</QueryResult>
       </Section>
       <Section title={text.settings.version}>
-        <Facts>
-          <Fact name={text.settings.pages}>{version}</Fact>
-        </Facts>
+        <Facts facts={[{ name: text.settings.pages, value: version }]} />
       </Section>
     </>
   )

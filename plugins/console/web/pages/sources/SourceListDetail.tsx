@@ -21,7 +21,7 @@ type List = Reply<'GET /v1/source-lists/{list_name}'>
 
 const read = (list_name: string) => versioned('GET /v1/source-lists/{list_name}', { path: { list_name } })
 
-export function SourceListDetail({ name }: { readonly name: string }) {
+export function SourceListDetail({ id: name }: { readonly id: string }) {
   const list = useQuery({ queryKey: ['source-list', name], queryFn: () => read(name) })
   const { formKey, reset } = useFormReset(list)
   return (

@@ -1,17 +1,19 @@
 import { Button, NativeSelect, SimpleGrid, Text } from '@mantine/core'
 import { useState } from 'react'
-import { useSearchParams } from 'wouter'
 import { useMe } from '../../api/me.ts'
 import { bytes } from '../../format.ts'
 import { Chart } from '../../parts/chart/Chart.tsx'
 import { EmptyState } from '../../parts/EmptyState.tsx'
+import { toOptions } from '../../parts/form/to-options.ts'
 import { browserTimeZone, unixToRfc3339 } from '../../parts/local-time.ts'
 import { PageHead } from '../../parts/PageHead.tsx'
 import { QueryResult } from '../../parts/QueryResult.tsx'
 import { Section } from '../../parts/Section.tsx'
-import { bytesColumn, timeColumn } from '../../parts/table/columns.tsx'
+import { Timestamp } from '../../parts/Timestamp.tsx'
+import { bytesColumn } from '../../parts/table/columns.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { Table } from '../../parts/table/Table.tsx'
+import { useUrlFilter } from '../../parts/use-url-filter.ts'
 import { text } from '../../text/text.ts'
 import { ClientSelect } from '../clients/ClientSelect.tsx'
 import { UserSelect } from '../users/UserSelect.tsx'
@@ -28,13 +30,24 @@ import {
 } from './traffic-history.ts'
 
 const columns: readonly Column<Sample>[] = [
-  timeColumn('at', text.traffic.at, ({ ts }) => unixToRfc3339(ts), { width: 10 }),
-  bytesColumn('in', text.traffic.in, ({ bytes_in }) => bytes_in, { width: 7 }),
-  bytesColumn('out', text.traffic.out, ({ bytes_out }) => bytes_out, { width: 7 }),
-  bytesColumn('total', text.traffic.inAndOut, ({ bytes_in, bytes_out }) => bytes_in + bytes_out, {
+  {
+    id: 'at',
+    title: text.traffic.at,
+    value: ({ ts }) => ts,
+    cell: ({ ts }) => <Timestamp at={unixToRfc3339(ts)} />,
+    width: 10
+  },
+  bytesColumn('bytes_in', text.traffic.in, { width: 7 }),
+  bytesColumn('bytes_out', text.traffic.out, { width: 7 }),
+  {
+    id: 'total',
+    title: text.traffic.inAndOut,
+    value: ({ bytes_in, bytes_out }) => bytes_in + bytes_out,
+    cell: ({ bytes_in, bytes_out }) => bytes(bytes_in + bytes_out),
     width: 7,
+    numeric: true,
     wide: true
-  })
+  }
 ]
 
 const lines = [
@@ -45,24 +58,13 @@ const lines = [
 /** The filter is in the URL, so that other pages can link to it. */
 export default function TrafficPage() {
   const me = useMe().data
-  const [params, setParams] = useSearchParams()
+  const { filter, set } = useUrlFilter(['user', 'client', 'range'])
   const isTenant = me?.role !== 'superadmin'
-  const asked = params.get('range') ?? 'day'
   const choice: Choice = {
-    user: isTenant ? (me?.user_id ?? '') : (params.get('user') ?? ''),
-    client: params.get('client') ?? '',
-    range: asked in ranges ? (asked as Range) : 'day'
+    user: isTenant ? (me?.user_id ?? '') : filter.user,
+    client: filter.client,
+    range: filter.range in ranges ? (filter.range as Range) : 'day'
   }
-  const set = (name: keyof Choice) => (value: string) =>
-    setParams(
-      before => {
-        const next = new URLSearchParams(before)
-        if (value === '') next.delete(name)
-        else next.set(name, value)
-        return next
-      },
-      { replace: true }
-    )
   const history = useTrafficHistory(choice)
   return (
     <>
@@ -78,18 +80,18 @@ export default function TrafficPage() {
         </Button>
       </PageHead>
       <SimpleGrid cols={{ base: 1, sm: 3 }} mb="lg">
-        {!isTenant && <UserFilter value={choice.user} onChange={set('user')} />}
+        {!isTenant && <UserFilter value={choice.user} onChange={user => set('user', user)} />}
         <ClientSelect
           label={text.traffic.client}
           value={choice.client}
-          onChange={set('client')}
+          onChange={client => set('client', client)}
           first={{ value: '', label: text.traffic.allClients }}
         />
         <NativeSelect
           label={text.traffic.range}
-          data={Object.entries(text.traffic.ranges).map(([value, label]) => ({ value, label }))}
+          data={toOptions(text.traffic.ranges)}
           value={choice.range}
-          onChange={event => set('range')(event.currentTarget.value)}
+          onChange={event => set('range', event.currentTarget.value)}
         />
       </SimpleGrid>
       <QueryResult query={history}>{found => <TrafficView history={found} />}</QueryResult>

@@ -1,6 +1,6 @@
 import { Text } from '@mantine/core'
 import { useFormReset } from '../../api/use-form-reset.ts'
-import { Fact, Facts } from '../../parts/Facts.tsx'
+import { Facts } from '../../parts/Facts.tsx'
 import { QueryResult } from '../../parts/QueryResult.tsx'
 import { text } from '../../text/text.ts'
 import { EditLimits } from './EditLimits.tsx'
@@ -50,12 +50,13 @@ export function LimitsOnClient({ user, mayChange, client_id, name, onDone }: Pro
 function LimitFacts({ limit }: { readonly limit: Envelope['rate_limit'] }) {
   const values = toValues(limit)
   return (
-    <Facts>
-      {limitNames.map(name => (
-        <Fact key={name} name={text.limits[name]}>
-          {values[name] === '' ? null : values[name]}
-        </Fact>
-      ))}
-    </Facts>
+    <Facts
+      facts={[
+        ...limitNames.map(name => ({
+          name: text.limits[name],
+          value: values[name] === '' ? null : values[name]
+        }))
+      ]}
+    />
   )
 }

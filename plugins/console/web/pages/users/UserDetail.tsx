@@ -1,9 +1,9 @@
 import { Text } from '@mantine/core'
 import { toApiError } from '../../api/api-error.ts'
 import { useMe } from '../../api/me.ts'
-import { EmptyState } from '../../parts/EmptyState.tsx'
-import { Fact, Facts } from '../../parts/Facts.tsx'
+import { Facts } from '../../parts/Facts.tsx'
 import { labelText } from '../../parts/form/labels.ts'
+import { MissingRecord } from '../../parts/MissingRecord.tsx'
 import { PageHead } from '../../parts/PageHead.tsx'
 import { PageLink } from '../../parts/PageLink.tsx'
 import { QueryResult } from '../../parts/QueryResult.tsx'
@@ -22,7 +22,8 @@ import { UserState } from './user-columns.tsx'
 export function UserDetail({ id }: { readonly id: string }) {
   const user = useUser(id)
   const me = useMe().data?.user_id
-  if (user.isError && toApiError(user.error).status === 404) return <Missing />
+  if (user.isError && toApiError(user.error).status === 404)
+    return <MissingRecord title={text.pages.users} to="/users" what={text.users.none} />
   return (
     <>
       <PageLink to="/users">{text.pages.users}</PageLink>
@@ -51,42 +52,17 @@ export function UserDetail({ id }: { readonly id: string }) {
   )
 }
 
-const Missing = () => (
-  <>
-    <PageHead title={text.pages.users} />
-    <EmptyState what={text.users.none}>
-      <PageLink to="/users" size="md">
-        {text.pages.users}
-      </PageLink>
-    </EmptyState>
-  </>
-)
-
 const UserFacts = ({ user }: { readonly user: User }) => (
-  <Facts>
-    <Fact name={text.users.name}>{user.display_name}</Fact>
-    <Fact name={text.users.role}>{text.users.roles[user.role]}</Fact>
-    <Fact name={text.users.state}>
-      <UserState user={user} />
-    </Fact>
-    <Fact name={text.labels.title}>{labelText(user.labels) || text.labels.none}</Fact>
-    <Fact name={text.users.created}>
-      <Timestamp at={user.created_at} />
-    </Fact>
-    <Fact name={text.users.rules}>
-      <PageLink to={`/rules?owner=${user.user_id}`} size="md">
-        {user.rule_count}
-      </PageLink>
-    </Fact>
-    <Fact name={text.users.traffic}>
-      <PageLink to={`/traffic?user=${user.user_id}`} size="md">
-        {text.traffic.ranges.day}
-      </PageLink>
-    </Fact>
-    <Fact name={text.pages.audit}>
-      <PageLink to={`/audit?actor=${user.user_id}`} size="md">
-        {text.users.audit}
-      </PageLink>
-    </Fact>
-  </Facts>
+  <Facts
+    facts={[
+      { name: text.users.name, value: user.display_name },
+      { name: text.users.role, value: text.users.roles[user.role] },
+      { name: text.users.state, value: <UserState user={user} /> },
+      { name: text.labels.title, value: labelText(user.labels) || text.labels.none },
+      { name: text.users.created, value: <Timestamp at={user.created_at} /> },
+      { name: text.users.rules, value: user.rule_count, to: `/rules?owner=${user.user_id}` },
+      { name: text.users.traffic, value: text.traffic.ranges.day, to: `/traffic?user=${user.user_id}` },
+      { name: text.pages.audit, value: text.users.audit, to: `/audit?actor=${user.user_id}` }
+    ]}
+  />
 )

@@ -1,10 +1,9 @@
-import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { rows } from '../../api/call.ts'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { RowMenu } from '../../parts/RowMenu.tsx'
-import { Section } from '../../parts/Section.tsx'
+import { SectionWithForm } from '../../parts/SectionWithForm.tsx'
 import { actionsColumn } from '../../parts/table/columns.tsx'
 import { QueryTable } from '../../parts/table/QueryTable.tsx'
 import { text } from '../../text/text.ts'
@@ -14,7 +13,10 @@ import { type Grant, grantColumns, nameOf } from './grant-columns.tsx'
 import { NewGrant } from './NewGrant.tsx'
 import type { User } from './queries.ts'
 
-type OpenDialog = { readonly what: 'new' } | { readonly what: 'edit' | 'delete'; readonly grant: Grant }
+interface OpenDialog {
+  readonly what: 'edit' | 'delete'
+  readonly grant: Grant
+}
 
 /** Grants of a user, for administrators. */
 export function UserGrants({ user, role }: { readonly user: string; readonly role: User['role'] }) {
@@ -34,13 +36,10 @@ export function UserGrants({ user, role }: { readonly user: string; readonly rol
     />
   )
   return (
-    <Section
+    <SectionWithForm
       title={text.grants.title}
-      actions={
-        <Button variant="default" size="xs" onClick={() => setDialog({ what: 'new' })}>
-          {text.grants.add}
-        </Button>
-      }
+      addLabel={text.grants.add}
+      form={close => <NewGrant user={user} onDone={close} />}
     >
       <QueryTable
         query={grants}
@@ -50,13 +49,10 @@ export function UserGrants({ user, role }: { readonly user: string; readonly rol
         idOf={({ grant_id }) => grant_id}
         empty={text.grants.none[role]}
       />
-      <Dialog isOpen={dialog?.what === 'new'} onClose={close} title={text.grants.add}>
-        <NewGrant user={user} onDone={close} />
-      </Dialog>
       <Dialog isOpen={dialog?.what === 'edit'} onClose={close} title={text.grants.editTitle}>
         {dialog?.what === 'edit' && <EditGrant grant={dialog.grant} onDone={close} />}
       </Dialog>
       {dialog?.what === 'delete' && <DeleteGrant grant={dialog.grant} onClose={close} />}
-    </Section>
+    </SectionWithForm>
   )
 }

@@ -1,6 +1,6 @@
 import type { Row } from '../../api/call.ts'
 import { labelText } from '../../parts/form/labels.ts'
-import { linkColumn, longTextColumn } from '../../parts/table/columns.tsx'
+import { linkColumn, longTextColumn, textColumn } from '../../parts/table/columns.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { text } from '../../text/text.ts'
 
@@ -18,8 +18,7 @@ export const grantColumns: readonly Column<Grant>[] = [
   linkColumn(
     'client',
     text.grants.client,
-    clientOf,
-    ({ client_id, client_name }) => client_name && `/clients/${client_id}`,
+    grant => [clientOf(grant), grant.client_name && `/clients/${grant.client_id}`],
     { width: 8 }
   ),
   { id: 'ports', title: text.grants.ports, value: portsOf, width: 7 },
@@ -31,6 +30,6 @@ export const grantColumns: readonly Column<Grant>[] = [
     wide: true
   },
   longTextColumn('targets', text.grants.targets, targetsOf, { wide: true }),
-  { id: 'note', title: text.grants.note, value: ({ note }) => note ?? '', width: 8, wide: true },
+  textColumn('note', text.grants.note, { width: 8, wide: true }),
   { id: 'labels', title: text.labels.title, value: ({ labels }) => labelText(labels), width: 8, wide: true }
 ]

@@ -1,4 +1,4 @@
-// Columns that several tables have.
+// Columns that several tables have. `key` is the property of the row.
 import type { ReactNode } from 'react'
 import { bytes, count } from '../../format.ts'
 import { text } from '../../text/text.ts'
@@ -8,6 +8,18 @@ import { type TimeFormat, Timestamp } from '../Timestamp.tsx'
 import type { Column } from './rows.ts'
 
 type Layout = Pick<Column<never>, 'width' | 'wide' | 'extra'>
+type Key<R, T> = { [K in keyof R & string]: R[K] extends T ? K : never }[keyof R & string]
+
+export const textColumn = <R,>(
+  key: Key<R, string | null>,
+  title: string,
+  layout: Layout = {}
+): Column<R> => ({
+  id: key,
+  title,
+  value: row => (row[key] as string | null) ?? '',
+  ...layout
+})
 
 /** A text that may be cut; the tooltip shows all of it. */
 export const longTextColumn = <R,>(
@@ -23,52 +35,47 @@ export const longTextColumn = <R,>(
   ...layout
 })
 
-/** A text that links to a page, or a plain text if `to` returns null. */
+/** A text that links to a page, or a plain text if the path is null. */
 export const linkColumn = <R,>(
   id: string,
   title: string,
-  read: (row: R) => string,
-  to: (row: R) => string | null,
+  link: (row: R) => readonly [label: string, path: string | null],
   layout: Layout = {}
 ): Column<R> => ({
   id,
   title,
-  value: read,
+  value: row => link(row)[0],
   cell: row => {
-    const path = to(row)
-    return path === null ? read(row) : <PageLink to={path}>{read(row)}</PageLink>
+    const [label, path] = link(row)
+    return path === null ? label : <PageLink to={path}>{label}</PageLink>
   },
   ...layout
 })
 
-export const countColumn = <R,>(
-  id: string,
-  title: string,
-  read: (row: R) => number,
-  layout: Layout = {}
-): Column<R> => ({ id, title, value: read, cell: row => count(read(row)), numeric: true, ...layout })
+const numberColumn =
+  (format: (n: number) => string) =>
+  <R,>(key: Key<R, number>, title: string, layout: Layout = {}): Column<R> => ({
+    id: key,
+    title,
+    value: row => row[key] as number,
+    cell: row => format(row[key] as number),
+    numeric: true,
+    ...layout
+  })
 
-export const bytesColumn = <R,>(
-  id: string,
-  title: string,
-  read: (row: R) => number,
-  layout: Layout = {}
-): Column<R> => ({ id, title, value: read, cell: row => bytes(read(row)), numeric: true, ...layout })
+export const countColumn = numberColumn(count)
+export const bytesColumn = numberColumn(bytes)
 
 /** A time (RFC 3339), or null for never. */
 export const timeColumn = <R,>(
-  id: string,
+  key: Key<R, string | null>,
   title: string,
-  read: (row: R) => string | null,
   { format, ...layout }: Layout & { readonly format?: TimeFormat } = {}
 ): Column<R> => ({
-  id,
+  id: key,
   title,
-  value: row => Date.parse(read(row) ?? '') || 0,
-  cell: row => {
-    const at = read(row)
-    return at === null ? text.when.never : <Timestamp at={at} format={format} />
-  },
+  value: row => Date.parse(String(row[key])) || 0,
+  cell: row => (row[key] === null ? text.when.never : <Timestamp at={String(row[key])} format={format} />),
   ...layout
 })
 
@@ -76,19 +83,21 @@ export const timeColumn = <R,>(
 export const stateColumn = <R,>(
   id: string,
   title: string,
-  read: (row: R) => string,
-  toneOf: (row: R) => Tone | undefined,
+  state: (row: R) => readonly [label: string, tone: Tone | undefined],
   layout: Layout = {}
 ): Column<R> => ({
   id,
   title,
-  value: read,
-  cell: row => (
-    <span>
-      <Dot tone={toneOf(row)} />
-      {read(row)}
-    </span>
-  ),
+  value: row => state(row)[0],
+  cell: row => {
+    const [label, tone] = state(row)
+    return (
+      <span>
+        <Dot tone={tone} />
+        {label}
+      </span>
+    )
+  },
   ...layout
 })
 

@@ -1,7 +1,7 @@
 import { Alert, Space, Text } from '@mantine/core'
 import { toApiError } from '../../../api/api-error.ts'
 import { SpeedAndConnections } from '../../../parts/chart/SpeedAndConnections.tsx'
-import { EmptyState } from '../../../parts/EmptyState.tsx'
+import { MissingRecord } from '../../../parts/MissingRecord.tsx'
 import { PageHead } from '../../../parts/PageHead.tsx'
 import { PageLink } from '../../../parts/PageLink.tsx'
 import { QueryResult } from '../../../parts/QueryResult.tsx'
@@ -34,16 +34,7 @@ export function RuleDetail({ id }: { readonly id: string }) {
   )
 }
 
-const NotFound = () => (
-  <>
-    <PageHead title={text.pages.rules} />
-    <EmptyState what={text.ruleDetail.notFound}>
-      <PageLink to="/rules" size="md">
-        {text.pages.rules}
-      </PageLink>
-    </EmptyState>
-  </>
-)
+const NotFound = () => <MissingRecord title={text.pages.rules} to="/rules" what={text.ruleDetail.notFound} />
 
 function RuleSections({ rule }: { readonly rule: Rule }) {
   const clients = useClientsById()

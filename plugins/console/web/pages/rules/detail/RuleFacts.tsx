@@ -1,5 +1,4 @@
-import { Fact, Facts } from '../../../parts/Facts.tsx'
-import { PageLink } from '../../../parts/PageLink.tsx'
+import { Facts } from '../../../parts/Facts.tsx'
 import { titleOf } from '../../../parts/schema-form/schema.ts'
 import { useSchemas } from '../../../parts/schema-form/use-schemas.ts'
 import { Timestamp } from '../../../parts/Timestamp.tsx'
@@ -18,35 +17,27 @@ export function RuleFacts({ rule }: { readonly rule: Rule }) {
     .filter(key => !shownElsewhere.has(key) && hasValue(values[key]))
     .filter(key => dependsOn[key]?.some(other => hasValue(values[other])) ?? true)
   return (
-    <Facts>
-      {rule.client_id !== null && (
-        <Fact name={text.rules.client}>
-          <PageLink to={`/clients/${rule.client_id}`} size="md">
-            {rule.client_name}
-          </PageLink>
-        </Fact>
-      )}
-      <Fact name={text.rules.owner}>
-        <PageLink to={`/rules?owner=${encodeURIComponent(rule.owner)}`} size="md">
-          {rule.owner}
-        </PageLink>
-      </Fact>
-      <Fact name={text.rules.created}>
-        <Timestamp at={rule.created_at} />
-      </Fact>
-      <Fact name={text.ruleDetail.since}>
-        <Timestamp at={rule.state_changed_at} format="ago" />
-      </Fact>
-      {keys.map(key => (
-        <Fact key={key} name={text.fields[key] ?? titleOf(key, properties[key] ?? {})}>
-          {key.endsWith('_at') || key === 'not_before' ? (
-            <Timestamp at={String(values[key])} />
-          ) : (
-            formatValue(values[key], key)
-          )}
-        </Fact>
-      ))}
-    </Facts>
+    <Facts
+      facts={[
+        rule.client_id !== null && {
+          name: text.rules.client,
+          value: rule.client_name,
+          to: `/clients/${rule.client_id}`
+        },
+        { name: text.rules.owner, value: rule.owner, to: `/rules?owner=${encodeURIComponent(rule.owner)}` },
+        { name: text.rules.created, value: <Timestamp at={rule.created_at} /> },
+        { name: text.ruleDetail.since, value: <Timestamp at={rule.state_changed_at} format="ago" /> },
+        ...keys.map(key => ({
+          name: text.fields[key] ?? titleOf(key, properties[key] ?? {}),
+          value:
+            key.endsWith('_at') || key === 'not_before' ? (
+              <Timestamp at={String(values[key])} />
+            ) : (
+              formatValue(values[key], key)
+            )
+        }))
+      ]}
+    />
   )
 }
 

@@ -1,6 +1,6 @@
 import { Text } from '@mantine/core'
 import { bytes, count, percent } from '../../../format.ts'
-import { Fact, Facts } from '../../../parts/Facts.tsx'
+import { Facts } from '../../../parts/Facts.tsx'
 import { PageLink } from '../../../parts/PageLink.tsx'
 import { PlainTable } from '../../../parts/PlainTable.tsx'
 import { Section } from '../../../parts/Section.tsx'
@@ -132,8 +132,8 @@ const portColumns: readonly Column<Port>[] = [
     value: ({ active_connections }) => active_connections,
     numeric: true
   },
-  bytesColumn('in', text.overview.in, ({ bytes_in }) => bytes_in),
-  bytesColumn('out', text.overview.out, ({ bytes_out }) => bytes_out)
+  bytesColumn('bytes_in', text.overview.in),
+  bytesColumn('bytes_out', text.overview.out)
 ]
 
 export const Ports = ({ stats }: Pick<Props, 'stats'>) => (
@@ -154,23 +154,29 @@ export function Totals({ rule, stats }: Props) {
   if (stats === null) return <Text c="dimmed">{text.loading}</Text>
   const refused = Object.entries(stats.rejected)
   return (
-    <Facts>
-      <Fact name={text.overview.in}>{bytes(stats.bytes_in)}</Fact>
-      <Fact name={text.overview.out}>{bytes(stats.bytes_out)}</Fact>
-      <Fact name={text.ruleDetail.connections}>{count(stats.connections_total)}</Fact>
-      {rule.protocol === 'udp' && (
-        <Fact name={text.ruleDetail.datagrams}>
-          {count(stats.datagrams_in)} / {count(stats.datagrams_out)}
-        </Fact>
-      )}
-      <Fact name={text.ruleDetail.failovers}>{count(stats.target_failovers)}</Fact>
-      <Fact name={text.ruleDetail.dnsFailures}>{count(stats.dns_failures)}</Fact>
-      <Fact name={text.ruleDetail.refused}>
-        {refused.length === 0 ? count(0) : refused.map(([reason, n]) => `${reason}: ${count(n)}`).join(', ')}
-      </Fact>
-      <Fact name={text.ruleDetail.reported}>
-        {stats.updated_at === null ? none : <Timestamp at={stats.updated_at} format="ago" />}
-      </Fact>
-    </Facts>
+    <Facts
+      facts={[
+        { name: text.overview.in, value: bytes(stats.bytes_in) },
+        { name: text.overview.out, value: bytes(stats.bytes_out) },
+        { name: text.ruleDetail.connections, value: count(stats.connections_total) },
+        rule.protocol === 'udp' && {
+          name: text.ruleDetail.datagrams,
+          value: `${count(stats.datagrams_in)} / ${count(stats.datagrams_out)}`
+        },
+        { name: text.ruleDetail.failovers, value: count(stats.target_failovers) },
+        { name: text.ruleDetail.dnsFailures, value: count(stats.dns_failures) },
+        {
+          name: text.ruleDetail.refused,
+          value:
+            refused.length === 0
+              ? count(0)
+              : refused.map(([reason, n]) => `${reason}: ${count(n)}`).join(', ')
+        },
+        {
+          name: text.ruleDetail.reported,
+          value: stats.updated_at === null ? none : <Timestamp at={stats.updated_at} format="ago" />
+        }
+      ]}
+    />
   )
 }
