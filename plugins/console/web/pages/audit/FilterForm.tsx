@@ -1,6 +1,7 @@
 import { Button, Group, NativeSelect, SimpleGrid, TextInput } from '@mantine/core'
-import { useState } from 'react'
+import { type ChangeEvent, useState } from 'react'
 import { FormError } from '../../parts/form/FormError.tsx'
+import { bindFields } from '../../parts/form/fields.ts'
 import { fromLocalInput, toLocalInput } from '../../parts/local-time.ts'
 import { text } from '../../text/text.ts'
 import { UserSelect } from '../users/UserSelect.tsx'
@@ -14,56 +15,51 @@ interface Props {
 
 const noFilters: Filters = { actor: '', action: '', outcome: '', since: '', until: '', request_id: '' }
 
+const fields = {
+  actor: { label: text.audit.actor },
+  action: { label: text.audit.action },
+  outcome: { label: text.audit.outcome },
+  since: { label: text.audit.since },
+  until: { label: text.audit.until },
+  request_id: { label: text.audit.request }
+}
+
 /** Filters of the audit log. They apply on submit, not while the user types. */
 export function FilterForm({ filters, error, onChange }: Props) {
-  const [form, setForm] = useState(filters)
-  const set = (name: keyof Filters) => (value: string) => setForm({ ...form, [name]: value })
-  const time = (name: 'since' | 'until') => (
-    <TextInput
-      type="datetime-local"
-      label={text.audit[name]}
-      value={toLocalInput(form[name])}
-      onChange={event => set(name)(fromLocalInput(event.currentTarget.value) ?? '')}
-    />
-  )
+  const [values, setValues] = useState(filters)
+  const { set, field, input } = bindFields({ values, setValues, fields, error: null })
+  const timeInput = (name: 'since' | 'until') => ({
+    ...input(name),
+    value: toLocalInput(values[name]),
+    onChange: (event: ChangeEvent<HTMLInputElement>) =>
+      set({ [name]: fromLocalInput(event.currentTarget.value) ?? '' })
+  })
   return (
     <form
       onSubmit={event => {
         event.preventDefault()
-        onChange(form)
+        onChange({ ...values, action: values.action.trim(), request_id: values.request_id.trim() })
       }}
     >
       <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }} mb="sm">
-        <UserSelect label={text.audit.actor} value={form.actor} onChange={set('actor')} placeholder="" />
-        <TextInput
-          label={text.audit.action}
-          placeholder={text.audit.actionHint}
-          value={form.action}
-          onChange={event => set('action')(event.currentTarget.value.trim())}
-          autoCapitalize="none"
-        />
+        <UserSelect {...field('actor')} placeholder="" />
+        <TextInput {...input('action')} placeholder={text.audit.actionHint} autoCapitalize="none" />
         <NativeSelect
-          label={text.audit.outcome}
+          {...input('outcome')}
           data={(['all', 'allow', 'deny'] as const).map(value => ({
             value: value === 'all' ? '' : value,
             label: text.audit.outcomes[value]
           }))}
-          value={form.outcome}
-          onChange={event => set('outcome')(event.currentTarget.value)}
         />
-        {time('since')}
-        {time('until')}
-        <TextInput
-          label={text.audit.request}
-          value={form.request_id}
-          onChange={event => set('request_id')(event.currentTarget.value.trim())}
-        />
+        <TextInput type="datetime-local" {...timeInput('since')} />
+        <TextInput type="datetime-local" {...timeInput('until')} />
+        <TextInput {...input('request_id')} />
       </SimpleGrid>
       <FormError error={error} />
       <FilterButtons
         isFiltered={Object.values(filters).some(value => value !== '')}
         onClear={() => {
-          setForm(noFilters)
+          setValues(noFilters)
           onChange(noFilters)
         }}
       />

@@ -2,6 +2,7 @@ import { NativeSelect, TextInput } from '@mantine/core'
 import { call } from '../../api/call.ts'
 import { count } from '../../format.ts'
 import { Form } from '../../parts/form/Form.tsx'
+import type { ControlProps } from '../../parts/form/fields.ts'
 import { toOptions } from '../../parts/form/to-options.ts'
 import { useForm } from '../../parts/form/use-form.ts'
 import { text } from '../../text/text.ts'
@@ -54,12 +55,8 @@ export function NewBan({ onDone }: { readonly onDone: () => void }) {
   )
 }
 
-interface RuleSelectProps {
-  readonly label: string
+interface RuleSelectProps extends ControlProps<string> {
   readonly client: string // id
-  readonly value: string
-  readonly onChange: (rule_id: string) => void
-  readonly error: string | null
 }
 
 /** Selects a rule of the client. Hidden if the client has none. */

@@ -1,10 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import { call, type Row, rows } from '../../api/call.ts'
+import { call } from '../../api/call.ts'
 import { useMe } from '../../api/me.ts'
 import { count } from '../../format.ts'
 import { text } from '../../text/text.ts'
 import { type Client, useClients, useClientsById } from '../clients/queries.ts'
+import { type Quota, toneOf, useQuotas } from '../quotas/quota.ts'
 import { useRules } from '../rules/queries.ts'
 import { downTargets, shownStateOf } from '../rules/shown-state.ts'
 
@@ -15,9 +16,6 @@ export interface Line {
   readonly to: string // the list that it counts
 }
 
-type Quota = Row<'GET /v1/quotas'>
-
-const nearEnd = 0.8
 const deniedWithinMs = 3_600_000
 const maxDenied = 100
 
@@ -26,7 +24,8 @@ export function useAttention(): { readonly lines: readonly Line[]; readonly isKn
   const clients = useClients()
   const byId = useClientsById()
   const rules = useRules()
-  const quotas = useQuotas()
+  const me = useMe().data
+  const quotas = useQuotas(me?.role === 'superadmin' ? null : (me?.user_id ?? ''), 30_000).data
   const denied = useDeniedCount()
   const lines = useMemo(() => {
     const states = Map.groupBy(rules.data ?? [], rule => shownStateOf(rule, byId))
@@ -42,7 +41,7 @@ export function useAttention(): { readonly lines: readonly Line[]; readonly isKn
       ...ofState('partial'),
       ...ofState('pending'),
       ...line('targets', 'bad', down.length, { label: text.attention.targets, to: '/rules?targets=down' }),
-      ...quotaLines(quotas),
+      ...quotaLines(quotas ?? []),
       ...line('denied', 'warn', denied, {
         label: text.attention.denied,
         to: '/audit?outcome=deny'
@@ -81,31 +80,12 @@ function offlineLine(clients: readonly Client[]): readonly Line[] {
 }
 
 function quotaLines(quotas: readonly Quota[]): readonly Line[] {
-  const near = quotas.filter(
-    ({ exhausted, bytes_used, monthly_bytes }) => !exhausted && bytes_used >= monthly_bytes * nearEnd
-  )
-  const ended = quotas.filter(({ exhausted }) => exhausted)
+  const countOf = (tone: Line['tone']): number => quotas.filter(quota => toneOf(quota) === tone).length
   const to = '/quotas'
   return [
-    ...line('ended', 'bad', ended.length, { label: text.attention.quotasExhausted, to }),
-    ...line('near', 'warn', near.length, { label: text.attention.quotasNear, to })
+    ...line('ended', 'bad', countOf('bad'), { label: text.attention.quotasExhausted, to }),
+    ...line('near', 'warn', countOf('warn'), { label: text.attention.quotasNear, to })
   ]
-}
-
-const none: readonly Quota[] = []
-
-function useQuotas(): readonly Quota[] {
-  const me = useMe().data
-  const { data } = useQuery({
-    queryKey: ['quotas', 'attention', me?.user_id],
-    enabled: me != null,
-    refetchInterval: 30_000,
-    queryFn: () =>
-      me?.role === 'superadmin'
-        ? rows('GET /v1/quotas')
-        : rows('GET /v1/users/{user_id}/quotas', { path: { user_id: me?.user_id ?? '' } })
-  })
-  return data ?? none
 }
 
 /** Returns the number of requests that were denied in the last hour. */

@@ -9,8 +9,9 @@ type Standing = keyof typeof text.quotas.states
 const near = 0.8
 
 /** Reads the quotas of a user, or all if `user` is null. The most used come first. */
-export const useQuotas = (user: string | null) =>
+export const useQuotas = (user: string | null, refetchInterval?: number) =>
   useQuery({
+    ...(refetchInterval !== undefined && { refetchInterval }),
     queryKey: ['quotas', user],
     queryFn: async () =>
       byShare(

@@ -1,5 +1,6 @@
 import { Textarea } from '@mantine/core'
 import { count } from '../../format.ts'
+import type { ControlProps } from '../../parts/form/fields.ts'
 import { text } from '../../text/text.ts'
 import { parseEntries } from './parse-entries.ts'
 
@@ -14,15 +15,9 @@ function summarize(lines: string): string {
 
 export const entriesField = { label: text.sources.entries, codes: ['limit_reached'], format: summarize }
 
-interface Props {
-  readonly value: string
-  readonly onChange: (value: string) => void
-  readonly error: string | null
-}
-
-export const EntriesField = ({ value, onChange, error }: Props) => (
+export const EntriesField = ({ label, value, onChange, error }: ControlProps<string>) => (
   <Textarea
-    label={text.sources.entries}
+    label={label}
     description={text.sources.entriesHint}
     rows={12}
     value={value}

@@ -1,8 +1,8 @@
 import { Checkbox, Group, Input, NumberInput, Textarea, TextInput } from '@mantine/core'
 import { call } from '../../api/call.ts'
 import { Form } from '../../parts/form/Form.tsx'
-import { labelsField } from '../../parts/form/fields.ts'
-import { LabelsField } from '../../parts/form/LabelsField.tsx'
+import type { ControlProps } from '../../parts/form/fields.ts'
+import { LabelsField, labelsField } from '../../parts/form/LabelsField.tsx'
 import type { Labels } from '../../parts/form/labels.ts'
 import { useForm } from '../../parts/form/use-form.ts'
 import { text } from '../../text/text.ts'
@@ -56,14 +56,7 @@ export function NewGrant({ user, onDone }: { readonly user: string; readonly onD
   )
 }
 
-interface ProtocolProps {
-  readonly label: string
-  readonly value: Protocols
-  readonly onChange: (protocols: Protocols) => void
-  readonly error: string | null
-}
-
-const ProtocolInputs = ({ label, value, onChange, error }: ProtocolProps) => (
+const ProtocolInputs = ({ label, value, onChange, error }: ControlProps<Protocols>) => (
   <Input.Wrapper label={label} error={error} role="group">
     <Group mt={4}>
       {allProtocols.map(name => (

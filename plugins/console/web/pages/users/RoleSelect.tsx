@@ -1,17 +1,12 @@
 import { NativeSelect } from '@mantine/core'
+import type { ControlProps } from '../../parts/form/fields.ts'
 import { toOptions } from '../../parts/form/to-options.ts'
 import { text } from '../../text/text.ts'
 import type { User } from './queries.ts'
 
-interface Props {
-  readonly value: User['role']
-  readonly onChange: (role: User['role']) => void
-  readonly error: string | null
-}
-
-export const RoleSelect = ({ value, onChange, error }: Props) => (
+export const RoleSelect = ({ label, value, onChange, error }: ControlProps<User['role']>) => (
   <NativeSelect
-    label={text.users.role}
+    label={label}
     description={text.users.roleHint}
     data={toOptions(text.users.roles)}
     value={value}

@@ -1,19 +1,17 @@
 import { text } from '../../text/text.ts'
 import { LabelsInput } from '../schema-form/LabelsInput.tsx'
-import type { Labels } from './labels.ts'
+import type { ControlProps, Field } from './fields.ts'
+import { type Labels, labelText } from './labels.ts'
 
-interface Props {
-  readonly value: Labels
-  readonly onChange: (labels: Labels) => void
-  readonly error: string | null
-}
+export const labelsField: Field<Labels> = { label: text.labels.title, format: labelText }
 
-export const LabelsField = ({ onChange, ...shown }: Props) => (
+export const LabelsField = ({ value, onChange, error }: Omit<ControlProps<Labels>, 'label'>) => (
   <LabelsInput
-    {...shown}
     name="labels"
     label={text.optional(text.labels.title)}
     description={text.labels.hint}
+    value={value}
     onChange={labels => onChange((labels ?? {}) as Labels)}
+    error={error}
   />
 )

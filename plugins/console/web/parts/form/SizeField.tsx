@@ -1,18 +1,13 @@
 import { Group, NativeSelect, NumberInput } from '@mantine/core'
 import { useState } from 'react'
 import { text } from '../../text/text.ts'
+import type { ControlProps } from './fields.ts'
 
 const units = { MB: 1e6, GB: 1e9, TB: 1e12 } as const
 type Unit = keyof typeof units
 
-interface Props {
-  readonly value: number | null // bytes
-  readonly onChange: (value: number | null) => void
-  readonly error: string | null
-}
-
 /** An amount of bytes, as a number and a unit. */
-export function SizeField({ value, onChange, error }: Props) {
+export function SizeField({ label, value, onChange, error }: ControlProps<number | null>) {
   const [unit, setUnit] = useState<Unit>(() => unitOf(value))
   const [amount, setAmount] = useState<number | string>(() =>
     value === null ? '' : value / units[unitOf(value)]
@@ -25,7 +20,7 @@ export function SizeField({ value, onChange, error }: Props) {
   return (
     <Group align="start" wrap="nowrap">
       <NumberInput
-        label={text.quotas.size}
+        label={label}
         description={text.quotas.sizeHint}
         inputWrapperOrder={['label', 'input', 'description', 'error']}
         value={amount}

@@ -1,7 +1,5 @@
 import type { ChangeEvent } from 'react'
-import { text } from '../../text/text.ts'
 import { formErrors } from './form-errors.ts'
-import { type Labels, labelText } from './labels.ts'
 
 /** One field of a form. */
 export interface Field<T> {
@@ -14,7 +12,13 @@ export interface Field<T> {
 /** The fields of a form, by the names that the API gives them in errors. */
 export type Fields<V> = { readonly [K in keyof V]: Field<V[K]> }
 
-export const labelsField: Field<Labels> = { label: text.labels.title, format: labelText }
+/** What `bindFields` gives to a control that reports its value. */
+export interface ControlProps<T> {
+  readonly label: string
+  readonly value: T
+  readonly onChange: (value: T) => void
+  readonly error: string | null
+}
 
 type KeysOf<V, T> = { [K in keyof V & string]: V[K] extends T ? K : never }[keyof V & string]
 type Change = ChangeEvent<HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement>

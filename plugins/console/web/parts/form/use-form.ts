@@ -11,7 +11,7 @@ interface NewRecord<V, R> {
   readonly onDone?: (result: R) => void
 }
 
-/** The form of a new record. `result` is the reply after it was saved. */
+/** The form of a new record. `result` is the reply after it was saved; `reset` allows another one. */
 export function useForm<V, R>({ initial, fields, save, notice, onDone }: NewRecord<V, R>) {
   const [values, setValues] = useState(initial)
   const saving = useMutation({
@@ -25,5 +25,5 @@ export function useForm<V, R>({ initial, fields, save, notice, onDone }: NewReco
   const { error, isPending, data: result } = saving
   const { generalError, ...controls } = bindFields({ values, setValues, fields, error })
   const form = { isBusy: isPending, error: generalError, onSubmit: () => saving.mutate() }
-  return { ...controls, form, values, error, result }
+  return { ...controls, form, values, error, result, reset: saving.reset }
 }
