@@ -3,9 +3,9 @@ import type { ReactNode } from 'react'
 import { notify } from '../app/notices.ts'
 import { ConfirmDialog } from './ConfirmDialog.tsx'
 
-interface Props<R> {
+export interface ConfirmActionProps<R> {
   readonly title: string // names the record
-  readonly action: string // label of the button
+  readonly action: string // its name, on the button
   readonly run: () => Promise<R>
   readonly notice?: string | ((result: R) => string)
   readonly isOpen?: boolean
@@ -15,7 +15,7 @@ interface Props<R> {
 }
 
 /** Asks before an action that cannot be undone, then runs it. */
-export function ConfirmAction<R>(props: Props<R>) {
+export function ConfirmAction<R>(props: ConfirmActionProps<R>) {
   const { run, notice, isOpen = true, onClose, onDone = onClose, ...dialog } = props
   const action = useMutation({
     mutationFn: run,

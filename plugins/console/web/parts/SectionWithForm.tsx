@@ -1,6 +1,5 @@
-import { Button } from '@mantine/core'
-import { type ReactNode, useState } from 'react'
-import { Dialog } from './Dialog.tsx'
+import type { ReactNode } from 'react'
+import { DialogButton } from './DialogButton.tsx'
 import { Section } from './Section.tsx'
 
 interface Props {
@@ -12,22 +11,13 @@ interface Props {
 }
 
 /** A section of records, with a dialog for a new one. */
-export function SectionWithForm({ addLabel, form, children, ...section }: Props) {
-  const [isOpen, setOpen] = useState(false)
-  const close = (): void => setOpen(false)
-  return (
-    <Section
-      {...section}
-      actions={
-        <Button variant="default" size="xs" onClick={() => setOpen(true)}>
-          {addLabel}
-        </Button>
-      }
-    >
-      {children}
-      <Dialog isOpen={isOpen} onClose={close} title={addLabel}>
-        {form(close)}
-      </Dialog>
-    </Section>
-  )
-}
+export const SectionWithForm = ({ addLabel, form, ...section }: Props) => (
+  <Section
+    {...section}
+    actions={
+      <DialogButton label={addLabel} size="xs">
+        {form}
+      </DialogButton>
+    }
+  />
+)

@@ -1,14 +1,7 @@
-import {
-  Button,
-  Group,
-  type MantineColorScheme,
-  NativeSelect,
-  Text,
-  useMantineColorScheme
-} from '@mantine/core'
-import { lazy, Suspense, useState } from 'react'
+import { Group, type MantineColorScheme, NativeSelect, Text, useMantineColorScheme } from '@mantine/core'
+import { lazy, Suspense } from 'react'
 import { type Me, useMe } from '../../api/me.ts'
-import { Dialog } from '../../parts/Dialog.tsx'
+import { DialogButton } from '../../parts/DialogButton.tsx'
 import { toOptions } from '../../parts/form/to-options.ts'
 import { PageHead } from '../../parts/PageHead.tsx'
 import { Section } from '../../parts/Section.tsx'
@@ -26,14 +19,17 @@ export default function AccountPage() {
 }
 
 function AccountSections({ me }: { readonly me: Me }) {
-  const [isOpen, setOpen] = useState(false)
   const isTenant = me.role === 'user'
   return (
     <>
       <PageHead title={text.pages.account}>
-        <Button variant="default" onClick={() => setOpen(true)}>
-          {text.changePassword}
-        </Button>
+        <DialogButton label={text.changePassword} title={text.password.title}>
+          {close => (
+            <Suspense>
+              <NewPassword me={me} onDone={close} />
+            </Suspense>
+          )}
+        </DialogButton>
       </PageHead>
       <Text fw={600}>{me.display_name}</Text>
       <Text c="dimmed">{text.accountPage.who(me.user_id, text.users.roles[me.role])}</Text>
@@ -42,11 +38,6 @@ function AccountSections({ me }: { readonly me: Me }) {
       {isTenant && <UserLimits user={me.user_id} />}
       <Sessions />
       <Tokens user={me.user_id} />
-      <Dialog isOpen={isOpen} onClose={() => setOpen(false)} title={text.password.title}>
-        <Suspense>
-          <NewPassword me={me} onDone={() => setOpen(false)} />
-        </Suspense>
-      </Dialog>
     </>
   )
 }

@@ -1,9 +1,9 @@
-import { Alert, Button, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
+import { Alert, Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call, type Row, rows } from '../../api/call.ts'
 import { ConfirmAction } from '../../parts/ConfirmAction.tsx'
-import { Dialog } from '../../parts/Dialog.tsx'
+import { DialogButton } from '../../parts/DialogButton.tsx'
 import { Form } from '../../parts/form/Form.tsx'
 import { useForm } from '../../parts/form/use-form.ts'
 import { PlainTable } from '../../parts/PlainTable.tsx'
@@ -21,7 +21,6 @@ type Time = keyof typeof times
 
 /** The switch that tightens all limits per source, and the clients on which it is on. */
 export function UnderAttack() {
-  const [isOpen, setOpen] = useState(false)
   const [selected, select] = useState<Switch | null>(null)
   // Without the plugin the request fails and the switch is hidden.
   const { data: all } = useQuery({
@@ -61,12 +60,9 @@ export function UnderAttack() {
           </Stack>
         </Alert>
       )}
-      <Button variant="default" mb="lg" onClick={() => setOpen(true)}>
-        {words.turnOn}
-      </Button>
-      <Dialog isOpen={isOpen} onClose={() => setOpen(false)} title={words.turnOn}>
-        <TurnOn onDone={() => setOpen(false)} />
-      </Dialog>
+      <Group mb="lg">
+        <DialogButton label={words.turnOn}>{close => <TurnOn onDone={close} />}</DialogButton>
+      </Group>
       {selected && <TurnOff active={selected} onClose={() => select(null)} />}
     </>
   )

@@ -5,7 +5,7 @@ import { useLocation } from 'wouter'
 import { call } from '../../api/call.ts'
 import { count } from '../../format.ts'
 import { ConfirmAction } from '../../parts/ConfirmAction.tsx'
-import { Dialog } from '../../parts/Dialog.tsx'
+import { DialogButton } from '../../parts/DialogButton.tsx'
 import { text } from '../../text/text.ts'
 import { isOn } from '../rules/filters.ts'
 import { useRules } from '../rules/queries.ts'
@@ -15,27 +15,21 @@ import type { Client } from './queries.ts'
 
 /** Buttons on the page of a client, for superadmins. */
 export function ClientActions({ client }: { readonly client: Client }) {
-  const [dialog, setDialog] = useState<'edit' | 'renew' | 'revoke' | 'delete' | null>(null)
+  const [dialog, setDialog] = useState<'revoke' | 'delete' | null>(null)
   const close = (): void => setDialog(null)
   const name = client.client_name
   const end = client.state === 'revoked' ? 'delete' : 'revoke' // only a revoked client can be deleted
   return (
     <>
-      <Button variant="default" onClick={() => setDialog('edit')}>
-        {text.clients.edit}
-      </Button>
-      <Button variant="default" onClick={() => setDialog('renew')}>
-        {text.clients.renew}
-      </Button>
+      <DialogButton label={text.clients.edit} title={text.clients.editTitle(name)}>
+        {done => <EditClient client={client} onDone={done} />}
+      </DialogButton>
+      <DialogButton label={text.clients.renew} title={text.clients.renewTitle(name)} dialogSize="lg">
+        {() => <Renew client={client} />}
+      </DialogButton>
       <Button variant="default" c="var(--bad)" onClick={() => setDialog(end)}>
         {text.clients[end]}
       </Button>
-      <Dialog isOpen={dialog === 'edit'} onClose={close} title={text.clients.editTitle(name)}>
-        <EditClient client={client} onDone={close} />
-      </Dialog>
-      <Dialog isOpen={dialog === 'renew'} onClose={close} title={text.clients.renewTitle(name)} size="lg">
-        <Renew client={client} />
-      </Dialog>
       <RevokeClient client={client} isOpen={dialog === 'revoke'} onClose={close} />
       <DeleteClient client={client} isOpen={dialog === 'delete'} onClose={close} />
     </>

@@ -1,10 +1,8 @@
 import { NativeSelect } from '@mantine/core'
+import type { ControlProps } from '../../parts/form/fields.ts'
 import { useClients } from './queries.ts'
 
-interface Props {
-  readonly label: string
-  readonly value: string
-  readonly onChange: (client_id: string) => void
+interface Props extends Omit<ControlProps<string>, 'error'> {
   readonly first?: { readonly value: string; readonly label: string } // an option besides the clients
   readonly error?: string | null
 }

@@ -1,12 +1,11 @@
-import { Button, Text } from '@mantine/core'
+import { Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { toApiError } from '../../api/api-error.ts'
 import { call, type Reply, type Versioned, versioned } from '../../api/call.ts'
 import { useFormReset } from '../../api/use-form-reset.ts'
 import { count } from '../../format.ts'
-import { ConfirmAction } from '../../parts/ConfirmAction.tsx'
+import { ConfirmButton } from '../../parts/ConfirmButton.tsx'
 import { EmptyState } from '../../parts/EmptyState.tsx'
 import { Form } from '../../parts/form/Form.tsx'
 import { useEditForm } from '../../parts/form/use-edit-form.tsx'
@@ -71,7 +70,6 @@ function Entries({ opened, onSaved }: EntriesProps) {
 }
 
 function DeleteList({ list: { name, entry_count, rule_count } }: { readonly list: List }) {
-  const [isOpen, setOpen] = useState(false)
   const [, go] = useLocation()
   return (
     <>
@@ -80,20 +78,16 @@ function DeleteList({ list: { name, entry_count, rule_count } }: { readonly list
           {text.sources.inUse(count(rule_count))}
         </Text>
       )}
-      <Button variant="default" c="var(--bad)" disabled={rule_count > 0} onClick={() => setOpen(true)}>
-        {text.delete}
-      </Button>
-      <ConfirmAction
-        isOpen={isOpen}
+      <ConfirmButton
+        button={{ disabled: rule_count > 0 }}
         title={text.sources.deleteTitle(name, count(entry_count))}
         action={text.delete}
         run={() => call('DELETE /v1/source-lists/{list_name}', { path: { list_name: name } })}
         notice={text.deleted(`@${name}`)}
-        onClose={() => setOpen(false)}
         onDone={() => go('/sources')}
       >
         <Text>{text.cannotUndo}</Text>
-      </ConfirmAction>
+      </ConfirmButton>
     </>
   )
 }

@@ -1,7 +1,6 @@
-import { Button, Group, NumberInput, SimpleGrid, Text } from '@mantine/core'
-import { useState } from 'react'
+import { Group, NumberInput, SimpleGrid, Text } from '@mantine/core'
 import { call, type Versioned } from '../../api/call.ts'
-import { ConfirmAction } from '../../parts/ConfirmAction.tsx'
+import { ConfirmButton } from '../../parts/ConfirmButton.tsx'
 import { Form } from '../../parts/form/Form.tsx'
 import type { Fields } from '../../parts/form/fields.ts'
 import { useEditForm } from '../../parts/form/use-edit-form.tsx'
@@ -62,39 +61,20 @@ export function EditLimits({ opened, user, client_id, name, onSaved }: Props) {
         </SimpleGrid>
         {conflict}
       </Form>
-      {opened && <RemoveLimits path={path} user={user} name={name} onSaved={onSaved} />}
+      {opened && (
+        <Group>
+          <ConfirmButton
+            button={{ size: 'xs' }}
+            title={text.limits.removeTitle(user, name)}
+            action={text.limits.remove}
+            run={() => call('DELETE /v1/clients/{client_id}/owners/{owner_id}/rate-limit', { path })}
+            notice={text.limits.removed}
+            onDone={onSaved}
+          >
+            <Text>{text.limits.removeText}</Text>
+          </ConfirmButton>
+        </Group>
+      )}
     </>
-  )
-}
-
-interface RemoveProps {
-  readonly path: { readonly client_id: string; readonly owner_id: string }
-  readonly user: string
-  readonly name: string
-  readonly onSaved: () => void | Promise<void>
-}
-
-function RemoveLimits({ path, user, name, onSaved }: RemoveProps) {
-  const [isOpen, setOpen] = useState(false)
-  return (
-    <Group>
-      <Button variant="default" size="xs" c="var(--bad)" onClick={() => setOpen(true)}>
-        {text.limits.remove}
-      </Button>
-      <ConfirmAction
-        isOpen={isOpen}
-        title={text.limits.removeTitle(user, name)}
-        action={text.limits.remove}
-        run={() => call('DELETE /v1/clients/{client_id}/owners/{owner_id}/rate-limit', { path })}
-        notice={text.limits.removed}
-        onClose={() => setOpen(false)}
-        onDone={() => {
-          setOpen(false)
-          return onSaved()
-        }}
-      >
-        <Text>{text.limits.removeText}</Text>
-      </ConfirmAction>
-    </Group>
   )
 }

@@ -1,11 +1,9 @@
 import { TextInput } from '@mantine/core'
 import { useId } from 'react'
+import type { ControlProps } from '../../parts/form/fields.ts'
 import { useUsers } from './queries.ts'
 
-interface Props {
-  readonly label: string
-  readonly value: string
-  readonly onChange: (user_id: string) => void
+interface Props extends Omit<ControlProps<string>, 'error'> {
   readonly placeholder?: string // text for no user; without it a user is required
   readonly error?: string | null
 }
