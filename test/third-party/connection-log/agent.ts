@@ -12,7 +12,7 @@ import {
 import { field } from './field.ts'
 
 const config = Type.Object({
-  collector: Type.String({ pattern: '^https?://', description: 'URL that takes JSON lines by POST.' })
+  collector: Type.String({ pattern: '^https?://', description: 'URL that accepts JSON lines by POST.' })
 })
 type Call = AgentCall<Static<typeof config>>
 
@@ -22,7 +22,7 @@ interface Counts {
   shipped: number
   lost: number
 }
-const counts = new WeakMap<AgentCall, Counts>() // for each agent
+const counts = new WeakMap<AgentCall, Counts>() // per agent
 
 function countsOf(call: AgentCall): Counts {
   const found = counts.get(call) ?? { shipped: 0, lost: 0 }
@@ -37,7 +37,7 @@ async function ship(lines: readonly object[], call: Call): Promise<void> {
     const headers = { 'content-type': 'application/x-ndjson' }
     const signal = AbortSignal.timeout(timeoutMs)
     const { ok, status } = await fetch(config.collector, { method: 'POST', headers, body, signal })
-    if (!ok) throw new Error(`the collector answers ${status}`)
+    if (!ok) throw new Error(`the collector responded with status ${status}`)
     countsOf(call).shipped += lines.length
   } catch (error) {
     countsOf(call).lost += lines.length
@@ -66,7 +66,7 @@ export default {
   commands: [
     defineCommand({
       name: 'connection-log',
-      summary: 'Show how many lines the collector has taken since the start, and how many are lost.',
+      summary: 'Show the numbers of accepted and lost lines since the start.',
       run: ({ call }) => ({ ...countsOf(call) })
     })
   ],

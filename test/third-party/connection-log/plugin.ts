@@ -1,4 +1,4 @@
-// The server half: for a rule with `connection_log` the agent ships a line for each connection that has ended.
+// The server half: for a rule with `connection_log` the agent ships a log line for each ended connection.
 import { definePlugin, rules } from 'sluice/plugin'
 import { field } from './field.ts'
 

@@ -1,4 +1,4 @@
-// The agent half: closes the rule at its time, with or without the server.
+// The agent half: closes the rule at its end time, with or without the server.
 import { type AgentCall, type AgentPlugin, defineField, type FieldRule } from 'sluice/agent-plugin'
 import { type Expires, field } from './field.ts'
 

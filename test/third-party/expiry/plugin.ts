@@ -8,7 +8,7 @@ interface Deps extends Kernel {
   readonly rules: rules.Rules
 }
 
-/** Removes expired rules; agents have already closed them. */
+/** Removes expired rules, which agents have already closed. */
 async function removeEnded({ store, clock, log, rules, act }: Deps): Promise<void> {
   const ended = await store.read(async em => {
     const ids = (await em.find(Expiry, { at: { $lte: clock.now() } })).map(({ rule }) => rule)

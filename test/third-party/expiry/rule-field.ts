@@ -1,4 +1,4 @@
-// The server half of the field, which may change while the rule runs. A separate table finds the expired rules.
+// The server half of the field, which can change while the rule runs. A separate table serves to find expired rules.
 import { defineCode, Fault, rules, timestamp } from 'sluice/plugin'
 import { Expiry } from './entities.ts'
 import { field } from './field.ts'
@@ -14,7 +14,7 @@ export const endsAt = rules.ruleField({
   async check(text, _rule, _em, { deps: { clock } }) {
     if (Date.parse(text) > clock.now()) return
     const details = { field: `/${field.key}`, reason: 'past' }
-    throw new Fault(inPast, `/${field.key} ${text} is past; give a later time, or remove the rule`, {
+    throw new Fault(inPast, `/${field.key} ${text} is in the past; give a later time, or remove the rule`, {
       details
     })
   },

@@ -1,4 +1,4 @@
-// The agent half: the engine chooses the target, by the weights of the server half.
+// The agent half: the engine chooses the target by the weights of the server half.
 import { type AgentPlugin, defineField } from 'sluice/agent-plugin'
 import { field } from './field.ts'
 

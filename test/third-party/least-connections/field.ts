@@ -8,9 +8,9 @@ export const field = {
   capability: { id: 'rule.least-connections', since: '1.0.0' },
   body: Type.Array(Type.Integer({ minimum: 0, maximum: 256 }), {
     maxItems: 64,
-    description: 'Weights of the targets, in their order. 0 keeps new connections away.',
+    description: 'Weights of the targets, in their order. A target with weight 0 gets no new connections.',
     examples: [[2, 1]]
   }),
-  /** By target, in the order of agents: by priority. */
+  /** One per target, in the order of the agent: by priority. */
   sent: Type.Object({ tiers: perTarget(1_000_000), weights: perTarget(256) })
 } satisfies DeclaredField

@@ -1,4 +1,4 @@
-// The server half: the weights of the rule's targets, which may change while it runs.
+// The server half: the weights of the rule's targets, which can change while the rule runs.
 import { defineCode, definePlugin, Fault, rules } from 'sluice/plugin'
 import { field } from './field.ts'
 
@@ -14,11 +14,12 @@ const leastConnections = rules.ruleField({
   change: 'hot',
   updateEmpty: missing,
   parse(weights, { targets }) {
-    if (targets.length < 2) refuse('spreads connections over several targets, and there is one; leave it out')
+    if (targets.length < 2)
+      refuse('spreads connections over several targets, but the rule has one; omit the field')
     if (weights.length !== targets.length)
       refuse(`has ${weights.length} weights for ${targets.length} targets; give one for each`)
     if (weights.every(weight => weight === 0))
-      refuse('is 0 for every target; give one that takes connections')
+      refuse('is 0 for every target; give at least one a positive weight')
     return weights
   },
   encode(weights, { targets }) {

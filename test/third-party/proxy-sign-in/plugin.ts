@@ -1,4 +1,4 @@
-// Signs in the user that a trusted proxy has authenticated and names in a header: oauth2-proxy, an mTLS proxy.
+// Signs in the user in a header of a trusted proxy, such as oauth2-proxy or an mTLS proxy.
 import {
   type Authenticator,
   authenticatorSlot,
@@ -13,10 +13,10 @@ const section = Type.Object({
   header: Type.String({
     pattern: '^[a-z][a-z0-9-]{0,63}$',
     default: 'x-forwarded-user',
-    description: 'Name of the header with the user id. The proxy must remove it from what callers send.'
+    description: 'Name of the header with the user id. The proxy must remove it from incoming requests.'
   }),
   proxies: Type.Array(Type.String(), { minItems: 1, description: 'Addresses or networks of the proxies.' }),
-  creates: Type.Boolean({ default: false, description: 'Makes a user of a name that is new.' })
+  creates: Type.Boolean({ default: false, description: 'Creates a user for an unknown name.' })
 })
 
 interface Deps extends Kernel<typeof section> {
@@ -27,8 +27,8 @@ function openAuthenticator({ config: { header, proxies, creates }, users }: Deps
   const isProxy = openNetworks(proxies)
   return async ({ headers, peerAddr }, em) => {
     const userId = headers[header]
-    if (typeof userId !== 'string' || !isProxy(peerAddr)) return null // the next authenticator is asked
-    const requires = 'csrf' // a browser sends the header automatically, through the proxy
+    if (typeof userId !== 'string' || !isProxy(peerAddr)) return null // the next authenticator decides
+    const requires = 'csrf' // the proxy adds the header to every request of a browser
     const makes = { by: '_proxy-sign-in', role: 'user' } as const
     return users.caller(em, { userId, method: 'proxy_header', requires, ...(creates && { makes }) })
   }

@@ -1,5 +1,5 @@
-// The agent half. The engine checks the caller's address of a connection at accept (on a port shared by TLS name: when
-// the name is known), and of a flow at its first datagram. A change also ends connections that are no longer allowed.
+// The agent half. The engine checks the caller's address at accept, after the TLS name on a shared port, or at the first
+// datagram of a flow. A change also ends connections that are no longer allowed.
 import { type AgentPlugin, defineField, type Match } from 'sluice/agent-plugin'
 import { field } from './field.ts'
 

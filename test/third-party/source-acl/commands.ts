@@ -5,11 +5,11 @@ const List = (description: string) => Type.Optional(Type.Array(Type.String(), { 
 
 const set = defineCommand({
   name: 'source-acl set',
-  summary: 'Set which source addresses may use a rule; without lists all may.',
+  summary: 'Set the source addresses that may use a rule; without lists all may.',
   args: Type.Object({
     rule: Type.String({ description: 'Id of a rule.' }),
-    allow: List('Address or prefix that is allowed; may be repeated.'),
-    deny: List('Address or prefix that is denied, also when it is allowed; may be repeated.')
+    allow: List('Allowed address or prefix; repeatable.'),
+    deny: List('Denied address or prefix, takes precedence over --allow; repeatable.')
   }),
   positional: ['rule'],
   async run({ api, args: { rule, allow = [], deny = [] }, print }) {

@@ -15,7 +15,7 @@ export const field = {
     {
       examples: [{ allow: ['192.0.2.0/24'] }],
       description:
-        'Source addresses that may use the rule. Deny takes precedence; without allow, all others may.'
+        'Source addresses that may use the rule. Deny takes precedence; without allow, all others are allowed.'
     }
   )
 } satisfies DeclaredField

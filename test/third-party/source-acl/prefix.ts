@@ -1,6 +1,6 @@
 import { isIP, SocketAddress } from 'node:net'
 
-/** Returns the normal form of an address or a prefix ('2001:db8::/32'); null for other text, zones and mapped IPv4. */
+/** Normalizes an address or a prefix ('2001:db8::/32'). Returns null for other text, zones and mapped IPv4. */
 export function parsePrefix(text: string): string | null {
   const [address = '', bits, ...rest] = text.trim().split('/')
   const family = isIP(address)
@@ -12,7 +12,7 @@ export function parsePrefix(text: string): string | null {
   return length === full ? normal : `${normal}/${length}`
 }
 
-/** True for an address within a network, like 10.0.0.1/8, which may mean either the address or the network. */
+/** True for a prefix with host bits, like 10.0.0.1/8, which may mean either the address or the network. */
 export function hasHostBits(prefix: string): boolean {
   const [address = '', bits] = prefix.split('/')
   if (bits === undefined) return false
@@ -26,7 +26,7 @@ export function hasHostBits(prefix: string): boolean {
 /** Returns the 4 bytes, or the 8 groups of 16 bits. */
 function partsOf(address: string): number[] {
   if (isIP(address) === 4) return address.split('.').map(Number)
-  const hex = new URL(`http://[${address}]`).hostname.slice(1, -1) // without a dotted end, like the one in ::1.2.3.4
+  const hex = new URL(`http://[${address}]`).hostname.slice(1, -1) // replaces a dotted end, as in ::1.2.3.4
   const [head = [], tail = []] = hex.split('::').map(half => half.split(':').filter(group => group !== ''))
   const zeros = Array<string>(8 - head.length - tail.length).fill('0')
   return [...head, ...zeros, ...tail].map(group => Number.parseInt(group, 16))

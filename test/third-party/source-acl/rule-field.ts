@@ -1,4 +1,4 @@
-// The server half of the field, which may change while the rule runs.
+// The server half of the field, which can change while the rule runs.
 import { defineCode, Fault, rules } from 'sluice/plugin'
 import { field } from './field.ts'
 import { hasHostBits, parsePrefix } from './prefix.ts'
@@ -17,7 +17,7 @@ function normalized(list: readonly string[], field: string): string[] {
         if (hasHostBits(prefix))
           throw refusalOf(
             `${field}/${i}`,
-            `${text} is an address within its network; give the address alone, or the first address of the network`
+            `${text} has host bits; give the address alone, or the first address of the network`
           )
         return prefix
       })

@@ -1,4 +1,4 @@
-// The plugin's parts of the console: a page with the reports of visitors, and their number on the overview.
+// The plugin's console parts: a page with the reports of visitors, and a card with their number.
 import { type ConsoleCard, type ConsolePage, defineList, defineRoute, Type } from 'sluice/plugin'
 import type { Reports } from './reports.ts'
 

@@ -1,4 +1,4 @@
-// A public page that shows the states of a user's rules, refreshes itself, and lets visitors report a problem.
+// A public page with the states of a user's rules. It refreshes automatically and lets visitors report a problem.
 import {
   asFunction,
   consoleCardSlot,
@@ -33,7 +33,7 @@ const show = defineRoute({
   url: prefix,
   action: 'status-page.show',
   access: 'public',
-  summary: 'The page.',
+  summary: 'Returns the status page.',
   reply: 'media',
   schema: () => ({ reply: Type.Unknown() }),
   async run({ config: { owner, title }, rules, reports, store }: Deps) {

@@ -1,5 +1,5 @@
-// Restricts endpoints without `allow_private` to public addresses. The connection uses the checked address, because a
-// second look-up could return a different one.
+// Restricts endpoints without `allow_private` to public addresses. The connection uses the checked address, since a
+// second lookup could return a different one.
 import { type LookupAddress, lookup } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 

@@ -8,10 +8,22 @@ export const webhookNotFound = defineCode('webhook_not_found', 404, 8)
 export const webhookNotDelivered = defineCode('webhook_not_delivered', 502, 1)
 export const deadLetterNotFound = defineCode('dead_letter_not_found', 404, 8)
 
-export type Admin = ReturnType<typeof openAdmin>
+export interface Admin {
+  list(): Promise<EndpointRow[]>
+  /** Throws `webhook_not_found` unless an endpoint has this name. */
+  requireEndpoint(name: string): void
+  /** Pages of dead letters, the oldest first; includes those of endpoints that are no longer configured. */
+  dead(endpoint: string | undefined): {
+    page(after: string, take: number, em: EntityManager): Promise<{ key: string; row: DeadRow }[]>
+  }
+  /** Queues a dead letter again, with its attempts reset. It is delivered before newer events. */
+  retry(id: string, em: EntityManager): Promise<DeadRow>
+  remove(id: string, em: EntityManager): Promise<void>
+}
+
 type Services = Pick<Kernel<typeof config>, 'config' | 'store' | 'clock'>
 
-export function openAdmin({ config: { endpoints }, store, clock }: Services) {
+export function openAdmin({ config: { endpoints }, store, clock }: Services): Admin {
   const list = (): Promise<EndpointRow[]> =>
     store.read(em =>
       Promise.all(
@@ -37,7 +49,6 @@ export function openAdmin({ config: { endpoints }, store, clock }: Services) {
     throw new Fault(webhookNotFound, `no endpoint is named ${name}`)
   }
 
-  /** Pages of dead letters, the oldest first; includes those of endpoints that are no longer configured. */
   const dead = (endpoint: string | undefined) => ({
     async page(after: string, take: number, em: EntityManager) {
       const where = {
@@ -50,7 +61,6 @@ export function openAdmin({ config: { endpoints }, store, clock }: Services) {
     }
   })
 
-  /** Queues a dead letter again, as if it had never been tried. It is delivered before newer events. */
   async function retry(id: string, em: EntityManager): Promise<DeadRow> {
     const found = await em.findOne(Delivery, { id, deadAt: { $ne: null } })
     if (!found) return throwNotFound()

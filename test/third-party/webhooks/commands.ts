@@ -4,7 +4,7 @@ import type { DeadRow, EndpointRow, TestRow } from './schema.ts'
 
 const list = defineCommand({
   name: 'webhook list',
-  summary: 'List endpoints and the events that wait for them.',
+  summary: 'List endpoints and the number of their waiting events.',
   run: async ({ api, print }) =>
     print.data(await api.list<EndpointRow>('/v1/webhooks'), [
       'name',
@@ -33,7 +33,7 @@ const dead = defineCommand({
   name: 'webhook dead',
   summary: 'List dead letters, the oldest first.',
   args: Type.Object({
-    endpoint: Type.Optional(Type.String({ description: 'Only those of this endpoint.' }))
+    endpoint: Type.Optional(Type.String({ description: 'Only dead letters of this endpoint.' }))
   }),
   run: async ({ api, args: { endpoint }, print }) =>
     print.data(await deadOf(api, endpoint), [

@@ -1,4 +1,4 @@
-// Delivers waiting events: to each endpoint one at a time and in order, to all endpoints in parallel.
+// Delivers waiting events, to each endpoint one at a time and in order, to all endpoints in parallel.
 import { type Kernel, newId } from 'sluice/plugin'
 import { type Endpoint, readEndpoints } from './endpoints.ts'
 import { type Outcome, openPost } from './post.ts'
@@ -11,9 +11,21 @@ interface Services extends Pick<Kernel<typeof config>, 'config' | 'clock' | 'log
 
 const pollMs = 1_000
 
-export type Dispatcher = ReturnType<typeof openDispatcher>
+export interface Dispatcher {
+  /** Reads the secrets of the endpoints from files and `env`. */
+  start(env: Readonly<Record<string, string | undefined>>): Promise<void>
+  /** Interrupts running attempts and waits for them. */
+  stop(): Promise<void>
+  /** Sends a test event at once, before all waiting events. */
+  test(name: string): Promise<Outcome & { readonly id: string; readonly tookMs: number }>
+  /** Starts deliveries of due events. Call it every `pollMs`. */
+  poll(): void
+  readonly pollMs: number
+  /** Returns the number of attempts with this result since the start. */
+  count(endpoint: string, result: Outcome['result']): number
+}
 
-export function openDispatcher({ config, clock, log, queue }: Services) {
+export function openDispatcher({ config, clock, log, queue }: Services): Dispatcher {
   const post = openPost({ clock })
   const running = new Map<string, Promise<void>>()
   const stopping = new AbortController()
@@ -30,7 +42,7 @@ export function openDispatcher({ config, clock, log, queue }: Services) {
       )
   }
 
-  /** Delivers until no event is due. An attempt that `stop` interrupts is neither recorded nor counted. */
+  /** Delivers until no event is due. Attempts interrupted by `stop` are neither recorded nor counted. */
   async function deliverDue(endpoint: Endpoint): Promise<void> {
     while (!stopping.signal.aborted) {
       const row = await queue.due(endpoint.name)
@@ -49,7 +61,6 @@ export function openDispatcher({ config, clock, log, queue }: Services) {
     return outcome
   }
 
-  /** Sends a test event at once, before all events that wait. */
   async function test(name: string): Promise<Outcome & { readonly id: string; readonly tookMs: number }> {
     const endpoint = endpoints.find(endpoint => endpoint.name === name)
     if (!endpoint) throw new TypeError(`${name} is not an endpoint; check with requireEndpoint first`)

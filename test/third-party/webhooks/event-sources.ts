@@ -1,4 +1,4 @@
-// Turns activity of the server into events: the plugin's values for the slots of kernel, rules and quota.
+// Turns server activity into events. Fills slots of kernel, rules and quota.
 import {
   type ConnectionHooks,
   type EntityManager,
@@ -22,13 +22,21 @@ interface BufferedEvent extends Event {
 
 const maxBatch = 100
 
-export type EventSources = ReturnType<typeof openEventSources>
+export interface EventSources {
+  readonly connection: ConnectionHooks
+  /** Fills the slot for state changes of rules. */
+  state(change: rules.StateChange, em: EntityManager): Promise<void>
+  /** Fills the slot for quota levels. */
+  level(usage: quota.Level, em: EntityManager): Promise<void>
+  /** Resolves when all buffered events are stored. */
+  flush(): Promise<void>
+}
 
-export function openEventSources({ queue, clients, store, clock, log }: Services) {
+export function openEventSources({ queue, clients, store, clock, log }: Services): EventSources {
   const buffered: BufferedEvent[] = []
   let writing: Promise<void> | null = null
 
-  /** Buffers an event that has no transaction; `writeAll` writes many in one. */
+  /** Buffers an event without a transaction. `writeAll` stores buffered events in batches. */
   function buffer(name: Event['name'], { clientId, sessionId }: Peer, more: object): void {
     if (!queue.wants(name)) return
     buffered.push({ name, clientId, at: clock.now(), data: { session_id: sessionId, ...more } })
@@ -50,7 +58,7 @@ export function openEventSources({ queue, clients, store, clock, log }: Services
     writing = null
   }
 
-  /** Returns null for a client that has since been deleted. */
+  /** Returns null for a deleted client. */
   async function nameOf(id: string, em: EntityManager): Promise<string | null> {
     try {
       return (await clients.get(id, em)).name

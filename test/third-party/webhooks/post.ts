@@ -1,4 +1,4 @@
-// One delivery attempt: a signed POST without redirects, with one deadline and a limit for the response body.
+// One delivery attempt: a signed POST without redirects, with a deadline and a limit for the response body.
 import { type IncomingMessage, request as requestPlain } from 'node:http'
 import { type RequestOptions, request as requestTls } from 'node:https'
 import type { Clock } from 'sluice/plugin'
@@ -18,12 +18,13 @@ export type Outcome =
 const deadlineMs = 10_000
 const maxReplyBytes = 4_096
 
-export type Post = ReturnType<typeof openPost>
+/** Sends one payload to an endpoint. Never throws; `stop` interrupts the attempt. */
+export type Post = (endpoint: Endpoint, payload: Payload, stop: AbortSignal) => Promise<Outcome>
 
-export function openPost({ clock }: { readonly clock: Clock }) {
+export function openPost({ clock }: { readonly clock: Clock }): Post {
   const lookup = lookupPublic()
 
-  return async function post(endpoint: Endpoint, payload: Payload, stop: AbortSignal): Promise<Outcome> {
+  return async function post(endpoint, payload, stop) {
     const timeout = new AbortController()
     const cancel = clock.after(deadlineMs, () => timeout.abort())
     try {
@@ -66,7 +67,7 @@ const headersOf = ({ key }: Endpoint, { id, body }: Payload, atSecs: number) => 
   'webhook-signature': sign(key, { id, atSecs, body })
 })
 
-/** Reads and ignores the body, so that the connection closes in order. A body over the limit is cut off. */
+/** Discards the body, so that the connection closes cleanly. Cuts off a body over the limit. */
 async function drain(reply: IncomingMessage): Promise<void> {
   const chunks: AsyncIterable<Buffer> = reply
   let bytes = 0
@@ -88,7 +89,7 @@ function outcomeOf(status: number): Outcome {
 
 const timeoutText = `no answer within ${deadlineMs / 1000} s`
 
-/** If several addresses failed, Node's error has only a code. */
+/** If all of several addresses fail, Node's error has only a code. */
 const messageOf = (error: unknown): string => {
   const message = error instanceof Error ? error.message : ''
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''

@@ -1,11 +1,11 @@
-// The queue of events in the database. An event is written in the transaction that causes it, and deleted once delivered.
+// The queue of events in the database. An event is stored in the transaction that causes it, and deleted once delivered.
 import { afterCommit, type EntityManager, type Kernel, newId, timestamp } from 'sluice/plugin'
 import { Delivery } from './entities.ts'
 import type { Outcome } from './post.ts'
 import type { config, EventName } from './settings.ts'
 
-export const maxWaiting = 10_000 // for each endpoint
-export const maxDead = 1_000 // for each endpoint, and for all removed endpoints together
+export const maxWaiting = 10_000 // per endpoint
+export const maxDead = 1_000 // per endpoint, and for all removed endpoints together
 export const maxAttempts = 12
 const firstRetryMs = 10_000
 const lastRetryMs = 3_600_000
@@ -97,7 +97,7 @@ function openDropCounter(log: Services['log']) {
     if (Number.isInteger(Math.log2(count)))
       log.warn(
         'webhook.dropped',
-        `the queue of this endpoint is full (${maxWaiting} events): the event is dropped`,
+        `dropped an event, since the queue of this endpoint is full (${maxWaiting} events)`,
         { endpoint, count }
       )
   }

@@ -21,7 +21,7 @@ const list = defineList({
   url: '/v1/webhooks',
   action: 'webhook.list',
   access,
-  summary: 'Lists endpoints and the events that wait for them.',
+  summary: 'Lists endpoints and the number of their waiting events.',
   schema: () => ({ row: EndpointRow }),
   run: ({ admin }: Deps) => admin.list()
 })

@@ -6,12 +6,12 @@ const Nullable = <T extends ReturnType<typeof Type.String>>(schema: T) => Type.U
 
 export const EndpointRow = Type.Object({
   name: Type.String(),
-  host: Type.String({ description: 'Host of its URL. The path is not shown, since it may be a secret.' }),
+  host: Type.String({ description: 'Host of its URL. The path is hidden, since it may be secret.' }),
   events: Type.Array(EventName),
   allow_private: Type.Boolean(),
-  waiting: Type.Integer({ description: 'Number of events that wait.' }),
-  next_at: Nullable(Time('Time of the next attempt for the first of them.')),
-  error: Nullable(Type.String({ description: 'Error of the last attempt for the first of them.' })),
+  waiting: Type.Integer({ description: 'Number of waiting events.' }),
+  next_at: Nullable(Time('Time of the next attempt for the first waiting event.')),
+  error: Nullable(Type.String({ description: 'Error of the last attempt for the first waiting event.' })),
   dead: Type.Integer({ description: 'Number of dead letters.' })
 })
 export type EndpointRow = Static<typeof EndpointRow>

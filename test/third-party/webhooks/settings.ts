@@ -1,4 +1,4 @@
-// The section of the plugin in the configuration: [plugins."./webhooks"].
+// The configuration section of the plugin: [plugins."./webhooks"].
 import { type Static, Type } from 'sluice/plugin'
 
 export const EventName = Type.Union([
@@ -16,7 +16,7 @@ const Endpoint = Type.Object(
   {
     name: Type.String({
       pattern: '^[a-z][a-z0-9-]{0,31}$',
-      description: 'Its name in routes, logs and metrics.'
+      description: 'Name in routes, logs and metrics.'
     }),
     url: Type.String({
       pattern: '^https?://',
@@ -26,7 +26,7 @@ const Endpoint = Type.Object(
     secret_file: Type.Optional(
       Type.String({
         pattern: '^/',
-        description: 'Absolute path of the file with the secret; only its owner may read it.'
+        description: 'Absolute path of the file with the secret, readable only by its owner.'
       })
     ),
     secret_env: Type.Optional(
@@ -38,7 +38,7 @@ const Endpoint = Type.Object(
     events: Type.Array(EventName, {
       minItems: 1,
       default: EventName.anyOf.map(literal => literal.const),
-      description: 'Events that are sent to it; default: all.'
+      description: 'Events for this endpoint; default: all.'
     }),
     allow_private: Type.Boolean({
       default: false,

@@ -6,6 +6,6 @@ export interface SignedContent {
   readonly body: string
 }
 
-/** Returns the signature of Standard Webhooks: HMAC-SHA256 over id, timestamp and body. */
+/** Returns a Standard Webhooks signature: HMAC-SHA256 over id, timestamp and body. */
 export const sign = (key: Buffer, { id, atSecs, body }: SignedContent): string =>
   `v1,${createHmac('sha256', key).update(`${id}.${atSecs}.${body}`).digest('base64')}`

@@ -1,4 +1,4 @@
-// The agent half: outside its hours the rule is closed, with or without the server.
+// The agent half: closes the rule outside its hours, with or without the server.
 import {
   type AgentCall,
   type AgentPlugin,
@@ -11,17 +11,20 @@ import { field, type Schedule } from './field.ts'
 
 const modes = ['refuse', 'hold', 'cut'] as const
 const Config = Type.Object({
-  live: Type.Enum([...modes], { default: 'cut', description: 'What becomes of live connections.' })
+  live: Type.Enum([...modes], {
+    default: 'cut',
+    description: 'Handling of live connections at the end of the hours.'
+  })
 })
 
-/** True if the instant is in one of the windows, by the clocks of the time zone. */
+/** True if the instant is in one of the windows, in the local time of the time zone. */
 export function isOpenAt({ time_zone: timeZone, windows }: Schedule, ms: number): boolean {
   const format = { timeZone, weekday: 'short', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const
   const [day = '', time = ''] = new Intl.DateTimeFormat('en-US', format).format(ms).toLowerCase().split(' ')
   return windows.some(({ days, from, to }) => days.some(name => name === day) && from <= time && time < to)
 }
 
-/** Hours begin and end with a minute, in every time zone and when its clocks change. */
+/** Decides again at the start of each minute. Hours start and end on a minute in every time zone. */
 function decide(rule: FieldRule<typeof field.body>, call: AgentCall<Static<typeof Config>>): void {
   const now = call.time.now()
   if (isOpenAt(rule.value, now)) rule.open()

@@ -7,7 +7,7 @@ const Window = Type.Object(
   { days: Type.Array(Day, { minItems: 1, maxItems: 7 }), from: Time, to: Time },
   {
     additionalProperties: false,
-    description: 'Local times, "08:00" to "24:00"; hours past midnight are two windows.'
+    description: 'Local times, "08:00" to "24:00"; hours across midnight need two windows.'
   }
 )
 

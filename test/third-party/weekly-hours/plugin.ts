@@ -1,4 +1,4 @@
-// The server half: the field may change while the rule runs.
+// The server half. The field can change while the rule runs.
 import { defineCode, definePlugin, Fault, rules } from 'sluice/plugin'
 import { field } from './field.ts'
 
@@ -24,10 +24,12 @@ const weeklyHours = rules.ruleField({
   parse(schedule) {
     const { time_zone, windows } = schedule
     if (!isTimeZone(time_zone))
-      refuse(`/${field.key}/time_zone`, `${time_zone} is unknown; "UTC" is a time zone`)
+      refuse(
+        `/${field.key}/time_zone`,
+        `${time_zone} is not a time zone; give an IANA name such as "Europe/Paris"`
+      )
     const backward = windows.findIndex(({ from, to }) => from >= to)
-    if (backward >= 0)
-      refuse(`/${field.key}/windows/${backward}`, 'ends before it begins; make it two windows')
+    if (backward >= 0) refuse(`/${field.key}/windows/${backward}`, 'ends before it starts; use two windows')
     return schedule
   }
 })

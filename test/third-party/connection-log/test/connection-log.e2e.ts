@@ -20,7 +20,7 @@ t.test('the plugin passes sluice plugin check', async t => {
   t.same((await conform(folder)).problems, [])
 })
 
-/** Starts a collector; `lines` resolves with its lines once it has that many. */
+/** Starts a collector. `lines` resolves with its lines once it has `count` of them. */
 async function startCollector(t: Test) {
   const got: Record<string, unknown>[] = []
   const wake = new EventTarget()
@@ -85,7 +85,7 @@ t.test('each ended connection of the rule ships one line, and other rules ship n
     })
 })
 
-t.test('an unreachable collector loses lines, and nothing else', async t => {
+t.test('an unreachable collector loses only log lines', async t => {
   const cluster = await testCluster(t, {}, `[plugins."${folder}"]\n`)
   const agentConfig = join(dirname(cluster.configFile), 'agent.toml')
   writeFileSync(agentConfig, `[plugins."${folder}"]\ncollector = "http://127.0.0.1:${await freePort()}"\n`)
@@ -104,7 +104,7 @@ t.test('an unreachable collector loses lines, and nothing else', async t => {
   t.match(await get(`http://127.0.0.1:${port}`), /^hello from/)
 })
 
-t.test('sluice agent connection-log shows what was shipped and lost', async t => {
+t.test('sluice agent connection-log shows the numbers of shipped and lost lines', async t => {
   const collector = await startCollector(t)
   offerPublicModules()
   const { default: plugin } = (await import('../plugin.ts')) as { default: Plugin }

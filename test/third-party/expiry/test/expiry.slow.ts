@@ -1,4 +1,4 @@
-// The plugin loaded by path, with another beside it: real processes, real callers, and real time.
+// Loads the plugin by path beside another one. Real processes, real callers, and real time.
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { freePort } from '../../../support/ports.ts'
@@ -9,7 +9,7 @@ const folder = join(import.meta.dirname, '..')
 const beside = join(folder, '..', 'weekly-hours')
 const config = `[plugins."${folder}"]\n[plugins."${beside}"]\n`
 
-/** Creates a rule to a web server that ends `ms` from now. Returns a function that calls it like a user. */
+/** Creates a rule to a web server that ends `ms` from now. Returns a function that requests a page through it. */
 async function createRule(t: Test, cluster: TestCluster, ms: number) {
   const port = await freePort()
   const { rule_id: id } = await cluster.call<{ rule_id: string }>('POST', '/v1/rules', {
@@ -26,7 +26,7 @@ async function createRule(t: Test, cluster: TestCluster, ms: number) {
   return { id, answer }
 }
 
-t.test('a real rule forwards until its time, and is gone after it', async t => {
+t.test('a real rule forwards until its end time, and is removed then', async t => {
   const cluster = await testCluster(t, {}, config)
   await startAgent(t, cluster, 'edge', { args: ['--config', cluster.configFile] })
   const { id, answer } = await createRule(t, cluster, 8000)

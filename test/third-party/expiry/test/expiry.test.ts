@@ -1,4 +1,4 @@
-// Both halves of the plugin, with the kit: a server and an agent in this process, with a clock that the test moves.
+// Tests both halves of the plugin with the kit: a server and an agent in this process, with a fake clock.
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { AgentPlugin } from '../../../../agent/plugin.ts'
@@ -29,22 +29,25 @@ async function openApp(t: Test) {
   return { server, agent, push, expirations }
 }
 
-t.test('a time in the past is refused; one in the future is normalized, changed and removed', async t => {
-  const { server, push } = await openApp(t)
+t.test(
+  'a time in the past is refused; a time in the future is normalized and can be changed and removed',
+  async t => {
+    const { server, push } = await openApp(t)
 
-  t.match(await push('2026-01-15T11:59:59Z'), {
-    status: 400,
-    body: { error: { code: 'validation.ends_in_past', details: { field: '/ends_at' } } }
-  })
-  t.match(await push('tomorrow'), { status: 400 })
-  const { body } = await push('2026-01-15T14:00:00+01:00')
-  t.equal(body.ends_at, '2026-01-15T13:00:00.000Z')
-  const put = (ends_at: string | null) => server.call('PUT', `/v1/rules/${body.rule_id}`, { ends_at })
-  t.match(await put('2026-01-16T00:00:00Z'), { body: { ends_at: '2026-01-16T00:00:00.000Z' } })
-  t.match(await put(null), { body: { ends_at: null } })
-})
+    t.match(await push('2026-01-15T11:59:59Z'), {
+      status: 400,
+      body: { error: { code: 'validation.ends_in_past', details: { field: '/ends_at' } } }
+    })
+    t.match(await push('tomorrow'), { status: 400 })
+    const { body } = await push('2026-01-15T14:00:00+01:00')
+    t.equal(body.ends_at, '2026-01-15T13:00:00.000Z')
+    const put = (ends_at: string | null) => server.call('PUT', `/v1/rules/${body.rule_id}`, { ends_at })
+    t.match(await put('2026-01-16T00:00:00Z'), { body: { ends_at: '2026-01-16T00:00:00.000Z' } })
+    t.match(await put(null), { body: { ends_at: null } })
+  }
+)
 
-t.test('the server removes a rule at its time, and the audit log names the plugin', async t => {
+t.test('the server removes a rule at its end time, and the audit log names the plugin', async t => {
   const { server, agent, push, expirations } = await openApp(t)
   const { rule_id: id } = (await push('2026-01-15T12:00:05Z')).body
 

@@ -1,4 +1,4 @@
-// The plugin loaded by path: a real server and agent, and long connections.
+// Loads the plugin by path. Real server and agent, long connections.
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
@@ -29,7 +29,7 @@ async function startTarget(t: Test, name: string): Promise<number> {
 }
 
 for (const engine of ['native', 'portable'])
-  t.test(`connections go where the fewest are, by weight (${engine})`, async t => {
+  t.test(`connections go to the target with the fewest connections by weight (${engine})`, async t => {
     const cluster = await testCluster(t, {}, `[plugins."${folder}"]\n`)
     const args = ['--config', cluster.configFile]
     await startAgent(t, cluster, 'edge', { args, env: { SVC_ENGINE: engine } })
@@ -78,7 +78,7 @@ for (const engine of ['native', 'portable'])
       }
     await cluster.call('PUT', `/v1/rules/${id}`, { least_connections: [1, 0, 1] })
     for (let calls = 0; calls < 3; calls++) await call()
-    t.same(counted(), { b: 7 }, 'a takes no new ones, and nobody was cut off')
+    t.same(counted(), { b: 7 }, 'a gets no new connections, and no connection was cut')
     for (const socket of callers.keys()) t.notOk(socket.closed)
     t.match(await cluster.call('GET', `/v1/rules/${id}`), { least_connections: [1, 0, 1] })
   })

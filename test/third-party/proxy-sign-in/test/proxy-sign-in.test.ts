@@ -12,7 +12,7 @@ const proxy = { remoteAddress: '192.0.2.7' }
 const asAnn = { authorization: '', 'x-forwarded-user': 'ann' }
 const sameOrigin = { host: 'sluice.test', origin: 'http://sluice.test', 'x-svc-csrf': '1' }
 
-/** A server with the superadmin root, the user ann, and the plugin. */
+/** Opens a server with the superadmin root, the user ann, and the plugin. */
 async function openServer(t: Test, more: object = {}) {
   const server = await testServer(t, {
     plugins: ['users', 'auth', 'audit', 'credentials', plugin],
@@ -43,7 +43,7 @@ t.test('a user named in the header of a trusted proxy is signed in', async t => 
   })
 })
 
-t.test('the header signs in nobody from another address, or for an unknown or disabled user', async t => {
+t.test('the header is ignored from another address, and for an unknown or disabled user', async t => {
   const { call } = await openServer(t)
   const me = (user: string, remoteAddress: string) =>
     call('GET', '/v1/users/me', undefined, { authorization: '', 'x-forwarded-user': user }, { remoteAddress })
@@ -54,7 +54,7 @@ t.test('the header signs in nobody from another address, or for an unknown or di
   t.match(await me('ann', '192.0.2.7'), { status: 401 })
 })
 
-t.test('a write needs the CSRF header, and the audit log has the method of the plugin', async t => {
+t.test('a write needs the CSRF header, and the audit log shows the method of the plugin', async t => {
   const { call } = await openServer(t)
   const rename = (headers: Record<string, string>) =>
     call(
@@ -72,7 +72,7 @@ t.test('a write needs the CSRF header, and the audit log has the method of the p
   })
 })
 
-t.test('a new name becomes a user at its first request, once, without the superadmin role', async t => {
+t.test('an unknown name becomes a user at its first request, without the superadmin role', async t => {
   const { call } = await openServer(t, { creates: true })
   const me = (user: string) =>
     call('GET', '/v1/users/me', undefined, { authorization: '', 'x-forwarded-user': user }, proxy)
@@ -87,7 +87,7 @@ t.test('a new name becomes a user at its first request, once, without the supera
   t.match(await me('new'), { status: 401 })
 })
 
-t.test('a proxy that is not an address stops the start, and the error names it', async t => {
+t.test('the server refuses to start with an invalid proxy address, and the error names it', async t => {
   await t.rejects(openServer(t, { proxies: ['192.0.2.7', 'proxy.example'] }), {
     message: /proxy\.example is not an address/
   })

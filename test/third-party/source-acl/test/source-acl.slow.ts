@@ -1,4 +1,4 @@
-// The plugin loaded by path: a real server, a real agent, and callers from two loopback addresses.
+// Loads the plugin by path. Real server and agent, callers from two loopback addresses.
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
@@ -57,7 +57,7 @@ t.test('a prefix with host bits is recognized', async t => {
     t.notOk(hasHostBits(clear), clear)
 })
 
-/** A server and an agent with the plugin, for all tests below. */
+/** A server and an agent with the plugin, shared by all tests below. */
 const starting = testCluster(t, {}, `[plugins."${folder}"]\n`).then(async cluster => {
   await startAgent(t, cluster, 'paris', { args: ['--config', cluster.configFile] })
   return cluster
@@ -135,7 +135,7 @@ async function createRule(t: Test, protocol: string, target: number, acl: object
     rule,
     put: async (source_acl: object | null) =>
       (await send('PUT', `/v1/rules/${rule.rule_id}`, { source_acl })).status,
-    /** Resolves when the stats show this number of denied callers; the agent reports every 5 s. */
+    /** Resolves when the stats show this number of denied callers. The agent reports every 5 s. */
     async rejected(count: number) {
       const { body } = await fetch(`${origin}/v1/rules/${rule.rule_id}/stats/stream`, { headers })
       let text = ''
@@ -170,7 +170,7 @@ async function openCaller(t: Test, port: number, localAddress: string): Promise<
   return socket
 }
 
-/** Resolves with the echo; rejects when the connection is reset or ends before it. */
+/** Resolves with the echo. Rejects if the connection ends or is reset first. */
 async function echoOf(socket: Socket, text: string | Buffer = 'hello'): Promise<string> {
   socket.write(text)
   let got = ''
@@ -191,7 +191,7 @@ async function openUdpCaller(t: Test, port: number, address: string) {
   return socket
 }
 
-/** Returns the ClientHello of Node's TLS. */
+/** Returns a ClientHello of Node's TLS. */
 async function clientHello(servername: string): Promise<Buffer> {
   const { connect } = await import('node:tls')
   const server = createServer()

@@ -1,4 +1,4 @@
-// Elements of the console: it sets `api` and `context`, and calls `refresh` when what they show may have changed.
+// Console elements. The console sets `api` and `context`, and calls `refresh` when their data may have changed.
 const texts = {
   en: {
     none: 'Nobody has reported anything in the last hour.',

@@ -11,7 +11,7 @@ const section = { owner: 'web', title: '<Status> & more' }
 const anonymous = { authorization: '' }
 const form = { ...anonymous, 'content-type': 'application/x-www-form-urlencoded' }
 
-/** A server with the user web and the plugin. */
+/** Opens a server with the user web and the plugin. */
 async function openServer(t: Test) {
   const server = await testServer(t, { plugins: [plugin], sections: { 'status-page': section } })
   await server.call('POST', '/v1/users', { user_id: 'web', display_name: 'Web', role: 'superadmin' })
@@ -42,16 +42,19 @@ t.test('a visitor sees the states of the rules, with escaped names, and loads th
   t.match(await server.call('GET', script, undefined, anonymous), { status: 200, text: /setInterval/ })
 })
 
-t.test('a visitor reports with the form; reports older than an hour are not shown', async t => {
-  const server = await openServer(t)
-  const send = (body: string) => server.call('POST', '/status/reports', body, form)
-  const shown = async () => (await server.call('GET', '/status', undefined, anonymous)).text
+t.test(
+  'a visitor can report a problem with the form, and reports older than an hour are not shown',
+  async t => {
+    const server = await openServer(t)
+    const send = (body: string) => server.call('POST', '/status/reports', body, form)
+    const shown = async () => (await server.call('GET', '/status', undefined, anonymous)).text
 
-  t.equal((await send('works=perhaps')).status, 400)
-  t.equal((await send('works=no')).status, 303)
-  t.match(await shown(), /1 in the last hour/)
-  await server.clock.advance(3_600_001)
-  t.match(await shown(), /0 in the last hour/)
-  for (let i = 0; i < 1000; i++) await send('works=no')
-  t.equal((await send('works=no')).status, 429)
-})
+    t.equal((await send('works=perhaps')).status, 400)
+    t.equal((await send('works=no')).status, 303)
+    t.match(await shown(), /1 in the last hour/)
+    await server.clock.advance(3_600_001)
+    t.match(await shown(), /0 in the last hour/)
+    for (let i = 0; i < 1000; i++) await send('works=no')
+    t.equal((await send('works=no')).status, 429)
+  }
+)

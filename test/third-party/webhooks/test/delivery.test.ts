@@ -38,7 +38,7 @@ t.test('a failed delivery is retried with the same id and body, and later events
     next_at: '2026-01-15T12:00:11.000Z'
   })
   await fixture.clock.advance(9 * second)
-  t.equal(fixture.hook.received.length, 1, 'not before its time')
+  t.equal(fixture.hook.received.length, 1, 'no early retry')
   fixture.hook.answer(204)
 
   await fixture.clock.advance(second)
@@ -90,40 +90,37 @@ t.test(
   }
 )
 
-t.test(
-  'waiting events survive a restart, and become dead letters when their endpoint is removed',
-  async t => {
-    const first = await webhooksFixture(t)
-    await putEvent(first, 'one')
-    await first.stop()
+t.test('waiting events survive a restart, and become dead letters if their endpoint is removed', async t => {
+  const first = await webhooksFixture(t)
+  await putEvent(first, 'one')
+  await first.stop()
 
-    const second = await webhooksFixture(t, { dir: first.dir, clock: first.clock, hook: first.hook })
-    await second.clock.advance(1_000)
-    await second.hook.until(1)
-    t.same(idsOf(second), ['one'])
-    await second.settled(({ waiting }) => waiting === 0)
-    await putEvent(second, 'two')
-    await second.stop()
+  const second = await webhooksFixture(t, { dir: first.dir, clock: first.clock, hook: first.hook })
+  await second.clock.advance(1_000)
+  await second.hook.until(1)
+  t.same(idsOf(second), ['one'])
+  await second.settled(({ waiting }) => waiting === 0)
+  await putEvent(second, 'two')
+  await second.stop()
 
-    const endpoint = { name: 'others' }
-    const third = await webhooksFixture(t, { dir: first.dir, clock: first.clock, hook: first.hook, endpoint })
-    const [letter] = await third.dead()
-    t.match(letter, { endpoint: 'ops', error: 'the endpoint is no longer configured' })
-    const path = `/v1/webhooks/dead-letters/${letter?.delivery_id}`
-    t.match(await third.call('POST', `${path}/retry`), { body: { error: { code: 'webhook_not_found' } } })
-    t.match(await third.call('DELETE', path), { status: 204 })
-    t.match(await third.call('DELETE', path), { body: { error: { code: 'dead_letter_not_found' } } })
-    t.same(await third.dead(), [])
-  }
-)
+  const endpoint = { name: 'others' }
+  const third = await webhooksFixture(t, { dir: first.dir, clock: first.clock, hook: first.hook, endpoint })
+  const [letter] = await third.dead()
+  t.match(letter, { endpoint: 'ops', error: 'the endpoint is no longer configured' })
+  const path = `/v1/webhooks/dead-letters/${letter?.delivery_id}`
+  t.match(await third.call('POST', `${path}/retry`), { body: { error: { code: 'webhook_not_found' } } })
+  t.match(await third.call('DELETE', path), { status: 204 })
+  t.match(await third.call('DELETE', path), { body: { error: { code: 'dead_letter_not_found' } } })
+  t.same(await third.dead(), [])
+})
 
-t.test('an attempt that a stop interrupts does not count', async t => {
+t.test('an interrupted attempt does not count', async t => {
   const fixture = await webhooksFixture(t)
   fixture.hook.answer(() => {})
   await putEvent(fixture, 'one')
   await fixture.clock.advance(second)
   await fixture.hook.until(1)
-  const { dispatcher } = fixture.server.depsOf('webhooks') as unknown as { dispatcher: Dispatcher } // its own
+  const { dispatcher } = fixture.server.depsOf('webhooks') as unknown as { dispatcher: Dispatcher } // of the plugin
   await fixture.stop()
   t.notMatch(fixture.log, [{ event: 'webhook.failed' }])
   t.equal(dispatcher.count('ops', 'failed'), 0)
@@ -172,29 +169,26 @@ const fill = ({ server }: WebhooksFixture, count: number, dead: boolean) =>
       )
   })
 
-t.test(
-  'the dead letters of an endpoint that is removed with a long queue are bounded at the start',
-  async t => {
-    const first = await webhooksFixture(t)
-    await fill(first, maxDead + 500, false)
-    await first.stop()
+t.test('the start limits the dead letters of a removed endpoint with a long queue', async t => {
+  const first = await webhooksFixture(t)
+  await fill(first, maxDead + 500, false)
+  await first.stop()
 
-    const endpoint = { name: 'others' }
-    const second = await webhooksFixture(t, {
-      dir: first.dir,
-      clock: first.clock,
-      hook: first.hook,
-      endpoint
-    })
+  const endpoint = { name: 'others' }
+  const second = await webhooksFixture(t, {
+    dir: first.dir,
+    clock: first.clock,
+    hook: first.hook,
+    endpoint
+  })
 
-    const { store } = second.server.depsOf('webhooks')
-    const kept = await store.read(em => em.find(Delivery, {}, { orderBy: { id: 'asc' } }))
-    t.equal(kept.length, maxDead)
-    t.equal(kept[0]?.id, rowOf(maxDead + 500, true).id, 'the oldest are gone')
-  }
-)
+  const { store } = second.server.depsOf('webhooks')
+  const kept = await store.read(em => em.find(Delivery, {}, { orderBy: { id: 'asc' } }))
+  t.equal(kept.length, maxDead)
+  t.equal(kept[0]?.id, rowOf(maxDead + 500, true).id, 'the oldest are deleted')
+})
 
-t.test('the queue and the dead letters are bounded', async t => {
+t.test('the queue and the dead letters have limits', async t => {
   const fixture = await webhooksFixture(t)
   await fill(fixture, maxDead, true)
   await fill(fixture, maxWaiting, false)

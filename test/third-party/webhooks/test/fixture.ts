@@ -30,7 +30,7 @@ export interface FixtureOptions {
 
 const variable = 'TEST_HOOK_SECRET'
 
-/** Sets the variable that the endpoints of `sectionOf` name. */
+/** Sets the environment variable of the endpoints in `sectionOf`. */
 export function provideSecret(t: Pick<Test, 'teardown'>): void {
   process.env[variable] = secret
   t.teardown(() => delete process.env[variable])
@@ -76,9 +76,9 @@ export async function webhooksFixture(
   }
 }
 
-/** Puts an event into the queue, as a slot function does. */
+/** Puts an event into the queue, like a slot function. */
 export function putEvent({ server }: Pick<TestServer, 'server'>, rule = 'rule-1'): Promise<void> {
-  const { store, queue } = server.depsOf('webhooks') as unknown as QueueServices // the plugin's own container
+  const { store, queue } = server.depsOf('webhooks') as unknown as QueueServices // from the plugin's container
   const data = { rule_id: rule }
   return store.change(em => queue.put({ name: 'rule.failed', at: 0, data }, em))
 }

@@ -53,7 +53,7 @@ t.test('only globally reachable addresses are public', async t => {
     t.notOk(isPublic(address), address)
 })
 
-t.test('private addresses of a name are never used, even beside public ones', async t => {
+t.test('deliveries never use private addresses of a name, even beside public ones', async t => {
   const queries: string[] = []
   const answers = [
     { address: '10.0.0.1', family: 4 },
@@ -71,7 +71,7 @@ t.test('private addresses of a name are never used, even beside public ones', as
   await t.rejects(resolveWith(lookup, 'b.example', true), {
     message: 'b.example has no public address; see allow_private'
   })
-  t.same(queries, ['a.example', 'a.example', 'b.example'], 'one look-up for each connection')
+  t.same(queries, ['a.example', 'a.example', 'b.example'], 'one lookup per connection')
 })
 
 const resolveWith = (lookup: LookupFunction, name: string, all: boolean): Promise<unknown> =>
@@ -130,7 +130,7 @@ t.test('a certificate that this machine does not trust is refused', async t => {
   t.match(await test(fixture), { delivered: true, status: 200 })
 })
 
-t.test('a redirect is not followed and is a failure', async t => {
+t.test('a redirect counts as a failure and is not followed', async t => {
   const fixture = await webhooksFixture(t)
   fixture.hook.answer(307)
 
@@ -158,7 +158,7 @@ t.test('an endless response body is cut off', async t => {
   await cut.promise
 })
 
-t.test('an attempt without a response ends after 10 s', async t => {
+t.test('an attempt without a response times out after 10 s', async t => {
   const fixture = await webhooksFixture(t)
   fixture.hook.answer(() => {})
   const tested = test(fixture)
@@ -187,35 +187,38 @@ t.test('only superadmins may see endpoints, and they see only the host of the UR
   }
 })
 
-t.test('an invalid endpoint stops the start with an error that does not contain the secret', async t => {
-  const dir = t.testdir({ data: {} })
-  const file = join(dir, 'key')
-  writeFileSync(file, secret, { mode: 0o600 })
-  const open = join(dir, 'open')
-  writeFileSync(open, secret)
-  chmodSync(open, 0o644)
-  const good = { name: 'ops', url: 'https://example.org/', secret_file: file }
-  const { secret_file: _, ...bare } = good
-  for (const [endpoints, message] of [
-    [[good, good], /two endpoints are named ops/],
-    [[bare], /ops needs either secret_file or secret_env/],
-    [[{ ...good, secret_env: 'PATH' }], /ops needs either/],
-    [
-      [{ ...bare, secret_env: 'NO_SUCH_VARIABLE' }],
-      /secret of endpoint ops must have 24 bytes.*variable NO_SUCH_VARIABLE has 0/
-    ],
-    [[{ ...good, secret_file: open }], /others may read .*chmod 600/],
-    [[{ ...good, url: 'http://example.org/' }], /url of endpoint ops must be https/],
-    [[{ ...good, url: `https://me:${secret}@example.org/` }], /holds a credential/],
-    [[{ ...good, url: 'https://' }], /cannot be read/],
-    [[{ ...good, events: ['rule.unknown'] }], /endpoints\.0\.events\.0/],
-    [[{ ...good, secret }], /unknown key plugins\.webhooks\.endpoints\.0\.secret/]
-  ] as const) {
-    const error = await startServer(t, join(dir, 'data'), endpoints).catch((error: unknown) => error)
-    t.match(error, { message }, String(message))
-    t.notMatch(inspect(error, { depth: null, showHidden: true }), secret, `${message}: the secret`)
+t.test(
+  'the server refuses to start with an invalid endpoint, and the error does not contain the secret',
+  async t => {
+    const dir = t.testdir({ data: {} })
+    const file = join(dir, 'key')
+    writeFileSync(file, secret, { mode: 0o600 })
+    const open = join(dir, 'open')
+    writeFileSync(open, secret)
+    chmodSync(open, 0o644)
+    const good = { name: 'ops', url: 'https://example.org/', secret_file: file }
+    const { secret_file: _, ...bare } = good
+    for (const [endpoints, message] of [
+      [[good, good], /two endpoints are named ops/],
+      [[bare], /ops needs either secret_file or secret_env/],
+      [[{ ...good, secret_env: 'PATH' }], /ops needs either/],
+      [
+        [{ ...bare, secret_env: 'NO_SUCH_VARIABLE' }],
+        /secret of endpoint ops must have 24 bytes.*variable NO_SUCH_VARIABLE has 0/
+      ],
+      [[{ ...good, secret_file: open }], /others may read .*chmod 600/],
+      [[{ ...good, url: 'http://example.org/' }], /url of endpoint ops must be https/],
+      [[{ ...good, url: `https://me:${secret}@example.org/` }], /contains a user name or password/],
+      [[{ ...good, url: 'https://' }], /is not a valid URL/],
+      [[{ ...good, events: ['rule.unknown'] }], /endpoints\.0\.events\.0/],
+      [[{ ...good, secret }], /unknown key plugins\.webhooks\.endpoints\.0\.secret/]
+    ] as const) {
+      const error = await startServer(t, join(dir, 'data'), endpoints).catch((error: unknown) => error)
+      t.match(error, { message }, String(message))
+      t.notMatch(inspect(error, { depth: null, showHidden: true }), secret, `${message}: the secret`)
+    }
   }
-})
+)
 
 const startServer = (t: Test, dir: string, endpoints: readonly object[]) =>
   testServer(t, { plugins: [...plugins, plugin], sections: { webhooks: { endpoints } }, dir })

@@ -1,4 +1,4 @@
-// A real HTTP server on loopback that records the requests it receives.
+// A real HTTP server on loopback that records its requests.
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type RequestListener, type ServerResponse } from 'node:http'
 import { createServer as createTls } from 'node:https'
@@ -21,11 +21,11 @@ export interface Receiver {
   readonly received: readonly ReceivedRequest[]
   /** Sets the response of later requests: a status, or a function. Default: 200. */
   answer(behavior: ResponseBehavior): void
-  /** Resolves with request number `count`, from 1. */
+  /** Resolves with request number `count`, starting at 1. */
   until(count: number): Promise<ReceivedRequest>
 }
 
-/** Opens a receiver. With a certificate, it serves HTTPS as localhost. */
+/** Opens a receiver. With a certificate it serves HTTPS as localhost. */
 export async function openReceiver(
   t: Pick<Test, 'teardown'>,
   certificate?: { readonly cert: string; readonly key: string }

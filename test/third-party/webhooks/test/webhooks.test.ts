@@ -1,4 +1,4 @@
-// Events of the server arrive at a receiver.
+// Server events arrive at a receiver.
 import { createHmac } from 'node:crypto'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -65,7 +65,7 @@ t.test('connects and disconnects of a client are sent, signed and in order', asy
   await queued(0)
 })
 
-t.test('a failed rule is sent with its reason, a working rule is not', async t => {
+t.test('a failed rule is sent with its reason, an active rule is not', async t => {
   const { hook, fixture, queued } = await openFixture(t)
   const clientId = await fixture.enroll('paris')
   const refusing = ({ body }: { body: Record<string, unknown> }) =>

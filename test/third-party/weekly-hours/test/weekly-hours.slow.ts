@@ -1,4 +1,4 @@
-// The plugin loaded by path, with another beside it: real servers and agents, real callers.
+// Loads the plugin by path beside another one. Real servers and agents, real callers.
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
@@ -41,7 +41,7 @@ const weekdays = (time_zone: string): Schedule => ({
   windows: [{ days: ['mon', 'tue', 'wed', 'thu', 'fri'], from: '08:00', to: '18:00' }]
 })
 
-t.test('the clocks of the time zone decide, in summer and in winter', async t => {
+t.test('hours follow the local time of the time zone, in summer and in winter', async t => {
   const table: readonly [Schedule, string, boolean][] = [
     [weekdays('UTC'), '2026-01-15T08:00:00Z', true],
     [weekdays('UTC'), '2026-01-15T07:59:59Z', false],
@@ -102,7 +102,7 @@ t.test('an agent opens and closes the rule on the minute', async t => {
 })
 
 t.test(
-  'outside its hours a real rule refuses, holds live connections as configured, and shows both',
+  'outside its hours a real rule refuses callers, holds live connections as configured, and counts both',
   async t => {
     const cluster = await testCluster(t, {}, `[plugins."${folder}"]\n[plugins."${beside}"]\n`)
     const agentFile = join(cluster.dir, 'agent.toml')
@@ -167,6 +167,6 @@ t.test(
 
     const refused = put({ ...always, time_zone: 'Mars/Base' })
     await t.rejects(refused, { message: /validation\.weekly_hours.*time_zone Mars\/Base is unknown/ })
-    await t.rejects(put(daily('18:00', '08:00')), { message: /windows\/0 ends before it begins/ })
+    await t.rejects(put(daily('18:00', '08:00')), { message: /windows\/0 ends before it starts/ })
   }
 )
