@@ -1,5 +1,5 @@
 import { Kbd } from '@mantine/core'
-import { Dialog } from '../parts/Dialog.tsx'
+import { Dialog } from '../parts/dialog/Dialog.tsx'
 import { text } from '../text/text.ts'
 import { modifierKey } from './modifier-key.ts'
 

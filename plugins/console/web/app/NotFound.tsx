@@ -1,5 +1,5 @@
-import { PageHead } from '../parts/PageHead.tsx'
-import { PageLink } from '../parts/PageLink.tsx'
+import { PageHead } from '../parts/page/PageHead.tsx'
+import { PageLink } from '../parts/page/PageLink.tsx'
 import { text } from '../text/text.ts'
 
 export const NotFound = () => (

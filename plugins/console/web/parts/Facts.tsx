@@ -1,6 +1,6 @@
 import { Paper, SimpleGrid, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { PageLink } from './PageLink.tsx'
+import { PageLink } from './page/PageLink.tsx'
 
 interface Fact {
   readonly name: string

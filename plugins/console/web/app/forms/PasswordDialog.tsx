@@ -1,5 +1,5 @@
 import type { Me } from '../../api/me.ts'
-import { Dialog } from '../../parts/Dialog.tsx'
+import { Dialog } from '../../parts/dialog/Dialog.tsx'
 import { text } from '../../text/text.ts'
 import NewPassword from './NewPassword.tsx'
 

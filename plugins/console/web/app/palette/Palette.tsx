@@ -1,6 +1,6 @@
 import { NavLink, Text, TextInput } from '@mantine/core'
 import { type KeyboardEvent, useEffect, useId, useMemo, useState } from 'react'
-import { Dialog } from '../../parts/Dialog.tsx'
+import { Dialog } from '../../parts/dialog/Dialog.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { text } from '../../text/text.ts'
 import {

@@ -1,5 +1,5 @@
 import type { Me } from '../../api/me.ts'
-import { PageHead } from '../../parts/PageHead.tsx'
+import { PageHead } from '../../parts/page/PageHead.tsx'
 import { NotFound } from '../NotFound.tsx'
 import { PluginElement } from './PluginElement.tsx'
 import { titleOf, usePluginParts } from './plugin-parts.ts'

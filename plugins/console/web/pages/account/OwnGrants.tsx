@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { rows } from '../../api/call.ts'
-import { Section } from '../../parts/Section.tsx'
+import { Section } from '../../parts/page/Section.tsx'
 import { QueryTable } from '../../parts/table/QueryTable.tsx'
 import { text } from '../../text/text.ts'
 import { grantColumns } from '../users/grant-columns.tsx'

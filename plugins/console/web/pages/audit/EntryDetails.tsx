@@ -1,7 +1,7 @@
 import { Stack } from '@mantine/core'
 import { count } from '../../format.ts'
 import { Facts } from '../../parts/Facts.tsx'
-import { PageLink } from '../../parts/PageLink.tsx'
+import { PageLink } from '../../parts/page/PageLink.tsx'
 import { Timestamp } from '../../parts/Timestamp.tsx'
 import { text } from '../../text/text.ts'
 import { Actor, Outcome, Subject } from './audit-columns.tsx'

@@ -1,6 +1,6 @@
 import { count } from '../../format.ts'
 import { Dot } from '../../parts/Dot.tsx'
-import { PageLink } from '../../parts/PageLink.tsx'
+import { PageLink } from '../../parts/page/PageLink.tsx'
 import { textColumn, timeColumn } from '../../parts/table/columns.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { text } from '../../text/text.ts'

@@ -1,7 +1,7 @@
 import { Group, NativeSelect } from '@mantine/core'
 import { useMe } from '../../api/me.ts'
 import { EmptyState } from '../../parts/EmptyState.tsx'
-import { ListPage } from '../../parts/ListPage.tsx'
+import { ListPage } from '../../parts/page/ListPage.tsx'
 import { QueryResult } from '../../parts/QueryResult.tsx'
 import { StateLabel } from '../../parts/StateLabel.tsx'
 import { Timestamp } from '../../parts/Timestamp.tsx'

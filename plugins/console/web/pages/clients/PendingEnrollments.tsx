@@ -3,7 +3,7 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { call, rows } from '../../api/call.ts'
 import { countdown } from '../../format.ts'
 import { PlainTable } from '../../parts/PlainTable.tsx'
-import { Section } from '../../parts/Section.tsx'
+import { Section } from '../../parts/page/Section.tsx'
 import { useNow } from '../../parts/use-now.ts'
 import { text } from '../../text/text.ts'
 

@@ -1,4 +1,4 @@
-import { ListAndDetail } from '../../parts/ListAndDetail.tsx'
+import { ListAndDetail } from '../../parts/page/ListAndDetail.tsx'
 import { ClientDetail } from './ClientDetail.tsx'
 import { ClientList } from './ClientList.tsx'
 

@@ -2,7 +2,7 @@ import { Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { call } from '../../api/call.ts'
 import { count } from '../../format.ts'
-import { ConfirmButton } from '../../parts/ConfirmButton.tsx'
+import { ConfirmButton } from '../../parts/dialog/ConfirmButton.tsx'
 import { text } from '../../text/text.ts'
 import type { LiveFilter } from './use-live-connections.ts'
 

@@ -1,6 +1,6 @@
 import { Paper, Text } from '@mantine/core'
 import { Dot } from '../../parts/Dot.tsx'
-import { PageLink } from '../../parts/PageLink.tsx'
+import { PageLink } from '../../parts/page/PageLink.tsx'
 import { text } from '../../text/text.ts'
 import { useAttention } from './use-attention.ts'
 

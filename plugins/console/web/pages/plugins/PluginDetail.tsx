@@ -1,8 +1,8 @@
 import { Text } from '@mantine/core'
 import { Facts } from '../../parts/Facts.tsx'
-import { PageHead } from '../../parts/PageHead.tsx'
-import { PageLink } from '../../parts/PageLink.tsx'
-import { Section } from '../../parts/Section.tsx'
+import { PageHead } from '../../parts/page/PageHead.tsx'
+import { PageLink } from '../../parts/page/PageLink.tsx'
+import { Section } from '../../parts/page/Section.tsx'
 import { text } from '../../text/text.ts'
 import type { Plugin } from './queries.ts'
 

@@ -1,5 +1,5 @@
+import { SectionWithForm } from '../../parts/page/SectionWithForm.tsx'
 import { QueryResult } from '../../parts/QueryResult.tsx'
-import { SectionWithForm } from '../../parts/SectionWithForm.tsx'
 import { text } from '../../text/text.ts'
 import { NewQuota } from './NewQuota.tsx'
 import { QuotaTable } from './QuotaTable.tsx'

@@ -1,5 +1,5 @@
 import { useMe } from '../../api/me.ts'
-import { ListPage } from '../../parts/ListPage.tsx'
+import { ListPage } from '../../parts/page/ListPage.tsx'
 import { QueryResult } from '../../parts/QueryResult.tsx'
 import { text } from '../../text/text.ts'
 import { NewQuota } from './NewQuota.tsx'

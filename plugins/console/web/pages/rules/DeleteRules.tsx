@@ -2,7 +2,7 @@ import { Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { call } from '../../api/call.ts'
 import { count } from '../../format.ts'
-import { ConfirmDialog } from '../../parts/ConfirmDialog.tsx'
+import { ConfirmDialog } from '../../parts/dialog/ConfirmDialog.tsx'
 import { text } from '../../text/text.ts'
 import { nameOf, type Rule } from './queries.ts'
 

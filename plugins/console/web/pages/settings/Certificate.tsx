@@ -4,7 +4,7 @@ import type { Reply } from '../../api/call.ts'
 import { ago, count } from '../../format.ts'
 import { Command } from '../../parts/Command.tsx'
 import { Facts } from '../../parts/Facts.tsx'
-import { PageLink } from '../../parts/PageLink.tsx'
+import { PageLink } from '../../parts/page/PageLink.tsx'
 import { Timestamp } from '../../parts/Timestamp.tsx'
 import { text } from '../../text/text.ts'
 

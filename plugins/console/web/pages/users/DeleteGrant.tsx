@@ -2,7 +2,7 @@ import { Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { call, rows } from '../../api/call.ts'
 import { count } from '../../format.ts'
-import { ConfirmAction } from '../../parts/ConfirmAction.tsx'
+import { ConfirmAction } from '../../parts/dialog/ConfirmAction.tsx'
 import { text } from '../../text/text.ts'
 import { type Grant, nameOf } from './grant-columns.tsx'
 

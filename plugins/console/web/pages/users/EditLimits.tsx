@@ -1,6 +1,6 @@
 import { Group, NumberInput, SimpleGrid, Text } from '@mantine/core'
 import { call, type Versioned } from '../../api/call.ts'
-import { ConfirmButton } from '../../parts/ConfirmButton.tsx'
+import { ConfirmButton } from '../../parts/dialog/ConfirmButton.tsx'
 import { Form } from '../../parts/form/Form.tsx'
 import type { Fields } from '../../parts/form/fields.ts'
 import { useEditForm } from '../../parts/form/use-edit-form.tsx'

@@ -1,5 +1,5 @@
-import { ListAndDetail } from '../../parts/ListAndDetail.tsx'
-import { ListPage } from '../../parts/ListPage.tsx'
+import { ListAndDetail } from '../../parts/page/ListAndDetail.tsx'
+import { ListPage } from '../../parts/page/ListPage.tsx'
 import { QueryTable } from '../../parts/table/QueryTable.tsx'
 import { text } from '../../text/text.ts'
 import { NewUser } from './NewUser.tsx'

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 import { bytes, count } from '../../format.ts'
 import { text } from '../../text/text.ts'
 import { Dot, type Tone } from '../Dot.tsx'
-import { PageLink } from '../PageLink.tsx'
+import { PageLink } from '../page/PageLink.tsx'
 import { type TimeFormat, Timestamp } from '../Timestamp.tsx'
 import type { Column } from './rows.ts'
 

@@ -1,6 +1,6 @@
 import { Group, Modal } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { text } from '../text/text.ts'
+import { text } from '../../text/text.ts'
 
 interface Props {
   readonly title: string

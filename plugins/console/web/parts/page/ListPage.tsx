@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { Link, useLocation } from 'wouter'
-import { Dialog } from './Dialog.tsx'
+import { Dialog } from '../dialog/Dialog.tsx'
 import { PageHead } from './PageHead.tsx'
 
 interface Props {

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { DialogButton } from './DialogButton.tsx'
+import { DialogButton } from '../dialog/DialogButton.tsx'
 import { Section } from './Section.tsx'
 
 interface Props {

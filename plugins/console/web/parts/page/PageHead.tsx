@@ -1,6 +1,6 @@
 import { Group, Title } from '@mantine/core'
 import { type ReactNode, useEffect } from 'react'
-import { text } from '../text/text.ts'
+import { text } from '../../text/text.ts'
 
 /** Title and buttons of a page. */
 export function PageHead({ title, children }: { readonly title: string; readonly children?: ReactNode }) {

@@ -1,4 +1,4 @@
-import { EmptyState } from './EmptyState.tsx'
+import { EmptyState } from '../EmptyState.tsx'
 import { PageHead } from './PageHead.tsx'
 import { PageLink } from './PageLink.tsx'
 

@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { notify } from '../app/notices.ts'
+import { notify } from '../../app/notices.ts'
 import { ConfirmDialog } from './ConfirmDialog.tsx'
 
 export interface ConfirmActionProps<R> {

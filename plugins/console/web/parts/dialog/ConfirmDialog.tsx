@@ -1,6 +1,6 @@
 import { Button, Group, Stack } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { text } from '../text/text.ts'
+import { text } from '../../text/text.ts'
 import { Dialog } from './Dialog.tsx'
 
 interface Props {
