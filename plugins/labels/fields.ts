@@ -5,9 +5,9 @@ import type { Kernel } from '../../kernel/plugin.ts'
 import type { GivenField, ListFilter, RecordField } from '../http/exports.ts'
 import { ruleField } from '../rules/exports.ts'
 import type { Kind } from './entities.ts'
+import * as stored from './label-store.ts'
 import { invalidLabels, key, type Labels, mergeLabels, parseLabels, patch, schema, shown } from './labels.ts'
 import { invalidSelector, maxLength, parameter, parseSelector, type Term } from './selector.ts'
-import * as stored from './stored.ts'
 
 export const labelsMissing = defineCode('validation.labels_missing', 400, 3)
 

@@ -4,10 +4,10 @@ import { type Rules, removedSlot } from '../rules/exports.ts'
 import { fills as commandFills, commands } from './commands.ts'
 import { Label } from './entities.ts'
 import { givenField, labelsMissing, recordField, ruleLabels, selectorFilter } from './fields.ts'
+import { remove, sweep } from './label-store.ts'
 import { invalidLabels } from './labels.ts'
 import { Labels0001 } from './migrations/0001-labels.ts'
 import { invalidSelector } from './selector.ts'
-import { remove, sweep } from './stored.ts'
 
 interface Deps extends Kernel {
   readonly rules: Rules
