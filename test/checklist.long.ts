@@ -11,7 +11,7 @@ import { manualPages } from '../config/build/manual-pages.ts'
 import { index } from '../config/command-index.ts'
 import { ownVersion } from '../kernel/base/version.ts'
 import { checks } from '../plugins/doctor/checks.ts'
-import { unitOf } from '../plugins/service/unit.ts'
+import { formatUnit } from '../plugins/service/unit.ts'
 import { freePort } from './support/ports.ts'
 import { start } from './support/process.ts'
 import { startAgent, testCluster, token } from './support/test-cluster.ts'
@@ -89,7 +89,7 @@ else
     for (const role of ['server', 'agent'] as const) {
       const file = join(t.testdir(), `sluice-${role}.service`)
       const program = [process.execPath, import.meta.filename]
-      writeFileSync(file, unitOf({ role, user: null, configFile: null }, program))
+      writeFileSync(file, formatUnit({ role, user: null, configFile: null }, program))
       const { stdout, stderr } = spawnSync('systemd-analyze', ['security', '--offline=true', file], {
         encoding: 'utf8'
       })

@@ -2,7 +2,7 @@
 // Both formats, .deb and .rpm, have the same three packages: `sluice` is the program, and the others run it as a service.
 import { chmodSync, cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { type Role, unitOf } from '../../plugins/service/unit.ts'
+import { formatUnit, type Role } from '../../plugins/service/unit.ts'
 import { author, root, version } from './run.ts'
 import type { Target } from './targets.ts'
 import { writeTree } from './tree.ts'
@@ -80,7 +80,7 @@ export function writeProgram(dir: string, target: Target, zsh: ZshFolder): void 
 /** Writes the unit that `sluice service install` writes, the user, and the configuration with all its comments. */
 export function writeService(dir: string, service: Service): void {
   const { role, name, user, state, config, dirKey } = service
-  const unit = unitOf({ role, user, configFile: config }, [
+  const unit = formatUnit({ role, user, configFile: config }, [
     `${home}/node/bin/node`,
     `${home}/dist/kernel/bin.js`
   ])

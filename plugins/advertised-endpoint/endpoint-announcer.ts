@@ -1,4 +1,4 @@
-// Announces the endpoints to agents: to each that joins, and to all when they change.
+// Announces the endpoints to each agent that connects, and to all connected agents after a change.
 import { Endpoints, severalEndpoints, welcomePart } from '../../agent/wire/endpoints.ts'
 import type { Peer } from '../../kernel/control/peers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
@@ -9,9 +9,9 @@ interface Deps extends Pick<Kernel, 'control' | 'codec' | 'log'> {
 }
 
 export interface EndpointAnnouncer {
-  /** Returns the part of Welcome; none if there is no effective endpoint. */
+  /** Returns the part of Welcome; empty if there is no effective endpoint. */
   welcome(): Promise<Readonly<Record<string, Uint8Array>>>
-  /** Sends the endpoints to all connected agents, and does not wait for them. Other agents get them when they connect. */
+  /** Sends the endpoints to all connected agents without waiting. Other agents get them when they connect. */
   announceToAll(): Promise<void>
 }
 
@@ -19,9 +19,13 @@ export function openEndpointAnnouncer({ control, codec, log, endpoint }: Deps): 
   function announce(peer: Peer, endpoints: readonly string[]): void {
     peer.request(Endpoints, { endpoints: [...endpoints] }).catch(error => {
       if (!peer.ended.aborted)
-        log.warn('endpoint.announce_failed', `announced again when the agent reconnects: ${String(error)}`, {
-          client_id: peer.clientId
-        })
+        log.warn(
+          'endpoint.announce_failed',
+          `the agent did not accept the endpoints; they are announced again when it reconnects: ${String(error)}`,
+          {
+            client_id: peer.clientId
+          }
+        )
     })
   }
 

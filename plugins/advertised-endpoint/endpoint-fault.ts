@@ -20,9 +20,9 @@ export function endpointFault(endpoint: string, certificate: string): Fault | nu
     ? null
     : new Fault(
         endpointNotInCertSan,
-        `the server certificate does not cover ${host}; use a host of its SAN, or stop the server and reissue it: ` +
-          `sluice cert reissue --san ${host}. With clients enrolled add --rotate, start the server, and when all ` +
-          'are connected stop it and run sluice cert activate'
+        `the server certificate does not cover ${host}; use a host of its SAN, or stop the server and reissue the certificate: ` +
+          `sluice cert reissue --san ${host}. If clients are enrolled, add --rotate, start the server, and when all ` +
+          'are connected, stop it and run sluice cert activate'
       )
 }
 
@@ -32,7 +32,7 @@ function isHost(host: string): boolean {
   return host.length <= 253 && labels.every(part => label.test(part)) && !/^\d+$/.test(labels.at(-1) ?? '')
 }
 
-/** Only the SAN counts. A wildcard stands for one whole left-most label. */
+/** Checks only the SAN. A wildcard stands for the whole leftmost label. */
 function isCovered(host: string, certificate: X509Certificate): boolean {
   if (isIPv4(host)) return certificate.checkIP(host) !== undefined
   return certificate.checkHost(host, { subject: 'never', partialWildcards: false }) !== undefined

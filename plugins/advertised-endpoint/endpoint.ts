@@ -7,7 +7,7 @@ import { Override } from './entities.ts'
 
 type Source = 'override' | 'seed' | 'loopback'
 
-/** The endpoints for agents; `effective` is the first, for enrollment. If there are none, `fault` has the reason. */
+/** The endpoints for agents; `effective` is the first one, for enrollment. Without any, `fault` has the reason. */
 export type Resolved = { readonly override: string | null; readonly endpoints: readonly string[] } & (
   | { readonly effective: string; readonly source: Source; readonly fault: null }
   | { readonly effective: null; readonly source: null; readonly fault: Fault }
@@ -15,7 +15,7 @@ export type Resolved = { readonly override: string | null; readonly endpoints: r
 
 export interface Endpoint {
   resolve(em: EntityManager): Promise<Resolved>
-  /** Returns the endpoints to announce to agents: an empty list for the loopback endpoint, null if one is not usable. */
+  /** Returns the endpoints to announce to agents: empty for the loopback endpoint, null if one is unusable. */
   announced(em?: EntityManager): Promise<readonly string[] | null>
   /** Returns why there is no effective endpoint. Unlike `resolve`, it works before the listener is open. */
   check(em: EntityManager): Promise<Fault | null>
@@ -30,7 +30,7 @@ export function openEndpoint({ control, clock, store }: Kernel): Endpoint {
   const findFault = (endpoints: readonly string[]): Fault | null =>
     endpoints.map(endpoint => endpointFault(endpoint, control.certificate)).find(fault => fault) ?? null
 
-  /** Fails closed: if an endpoint is not usable, it does not try the next source. */
+  /** Fails closed: if an endpoint is unusable, does not try the next source. */
   async function choose(em: EntityManager) {
     const override = (await em.findOne(Override, { id }))?.endpoint ?? null
     const wanted = endpointsIn(override ?? control.configuredEndpoint ?? [])

@@ -19,12 +19,12 @@ const hostAndPort = (description: string) => orNull(Type.String({ description, e
 
 const Setting = closed(
   {
-    override: hostAndPort('The override, several separated by commas; null: none is set.'),
+    override: hostAndPort('The override; commas separate several endpoints. Null: not set.'),
     effective: hostAndPort(
       'The endpoint in enrollment URIs, the first of `endpoints`; null: see `diagnostic`.'
     ),
     endpoints: Type.Array(Type.String(), {
-      description: 'The endpoints that agents try, each agent in a random order.',
+      description: 'The endpoints that agents try, each in a random order.',
       examples: [[example]]
     }),
     source: Type.Union(
@@ -32,7 +32,7 @@ const Setting = closed(
       { description: 'Source of `effective`; the seed is the configuration.' }
     ),
     diagnostic: orNull(Type.String(), {
-      description: 'Why there is no effective endpoint.',
+      description: 'Reason why there is no effective endpoint.',
       examples: [null]
     })
   },

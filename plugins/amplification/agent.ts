@@ -1,4 +1,4 @@
-// The agent half: the engine caps the replies of each flow. A change applies to flows that begin later.
+// The agent half: the engine caps the replies of each flow. A change applies to new flows.
 import { type AgentPlugin, defineField } from '../../agent/plugin.ts'
 import { field, refusal } from './field.ts'
 
@@ -22,7 +22,7 @@ export default {
     const lately = dropped
       ? `; ${dropped.count} replies were dropped, the last ${Math.round(dropped.agoMs / 1000)} s ago`
       : ''
-    const text = `a caller gets at most ${ratio} times the bytes that it has sent as replies${until}${lately}`
+    const text = `a caller gets replies of at most ${ratio} times the bytes that it sent${until}${lately}`
     return [{ kind: 'limit', id: `replies ${spec.id}`, verdict: 'info', reason: refusal, text }]
   }
 } satisfies AgentPlugin

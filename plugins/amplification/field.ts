@@ -14,7 +14,7 @@ const body = Type.Object(
     ratio: Type.Integer({
       minimum: 1,
       maximum: 1_000,
-      description: 'Bytes of replies that a flow may send for each byte of the caller.'
+      description: 'Maximum bytes of replies for each byte from the caller of a flow.'
     }),
     proven_after: Type.Integer({
       minimum: 0,
@@ -25,7 +25,7 @@ const body = Type.Object(
   },
   {
     code: invalidCap.code,
-    description: 'For UDP rules: caps replies until the caller has proved that they reach it.',
+    description: 'For UDP rules: caps replies until the caller has proven that it receives them.',
     examples: [{ ratio: 3, proven_after: 8 }]
   }
 )

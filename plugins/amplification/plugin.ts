@@ -18,7 +18,7 @@ const amplification = ruleField({
 export default definePlugin({
   name: 'amplification',
   version: '1.0.0',
-  description: 'UDP rules reply with at most a multiple of the bytes that callers sent.',
+  description: 'Caps the replies of UDP rules to a multiple of the bytes that callers sent.',
   kernel: '^2.0.0',
   needs: { rules: '^1.0.0' },
   codes: [invalidCap],

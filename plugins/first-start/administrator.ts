@@ -14,7 +14,7 @@ interface Given {
   readonly setupToken: string
 }
 
-/** Creates the first administrator of a running server, and signs in. A terminal is asked again after a weak password. */
+/** Creates the first administrator of a running server, and signs in. At a terminal, asks again after a weak password. */
 export async function createAdministrator(
   call: Pick<CommandCall<object>, 'connect' | 'env' | 'print'>,
   given: Given,
@@ -40,10 +40,10 @@ export async function createAdministrator(
   })
 }
 
-/** Throws the server's own error of a second onboarding, with a remedy. */
+/** Throws the server's error for a second onboarding, with a remedy. */
 export function refuseSecond(what: string): never {
   throw new Fault(
     { ...wrongUsage, code: 'already_bootstrapped', http: 409 },
-    `${what} has an administrator already: run sluice login USER. For a lost password see sluice reset-password --help`
+    `${what} already has an administrator: run sluice login USER. For a lost password see sluice reset-password --help`
   )
 }

@@ -5,7 +5,7 @@ import { Fault, internal } from '../../kernel/base/errors.ts'
 
 const restartMs = 2_000
 
-/** Passes the URI on standard input: it has a secret code, and arguments are visible in the process list. */
+/** Passes the URI on standard input, because it has a secret code and the process list shows arguments. */
 export async function enrollAgent(uri: string, stateDir: string): Promise<void> {
   const child = start(['agent', 'enroll', '-', '--state-dir', stateDir], 'pipe')
   child.stdin?.end(`${uri}\n`)
@@ -14,7 +14,7 @@ export async function enrollAgent(uri: string, stateDir: string): Promise<void> 
 }
 
 interface Running {
-  /** Resolves when the agent has ended and is not restarted: because of `signal`, or after `failed`. */
+  /** Resolves when the agent has ended and does not restart: because of `signal`, or after `failed`. */
   readonly done: Promise<void>
   /** Rejects when the server has refused the agent. */
   readonly failed: Promise<never>
@@ -41,16 +41,16 @@ export function runAgent({ stateDir, signal, force }: Options): Running {
       signal.removeEventListener('abort', kill)
       force.removeEventListener('abort', kill)
       if (signal.aborted) return
-      if (code === 4) return failed.reject(new Fault(internal, 'the local agent was refused by the server'))
+      if (code === 4) return failed.reject(new Fault(internal, 'the server has refused the local agent'))
       await once(AbortSignal.any([signal, AbortSignal.timeout(restartMs)]), 'abort')
     }
   }
   return { done: run(), failed: failed.promise }
 }
 
-/** Starts the agent in a separate process group: Ctrl-C reaches only this process, which then stops the agent. */
+/** Starts the agent in a separate process group, so that Ctrl-C reaches only this process, which then stops the agent. */
 function start(args: readonly string[], stdin: 'pipe' | 'ignore'): ChildProcess {
-  // The port is the server's (SVC_AGENT_METRICS_LISTEN is the agent's), and the agent needs no operator token.
+  // SVC_METRICS_LISTEN is the server's port; the agent has SVC_AGENT_METRICS_LISTEN. It needs no operator token.
   const { SVC_METRICS_LISTEN: _, SVC_OPERATOR_TOKEN: __, ...env } = process.env
   return spawn(process.execPath, [...process.execArgv, process.argv[1] ?? '', ...args], {
     stdio: [stdin, 'inherit', 'inherit'],

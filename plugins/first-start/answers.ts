@@ -1,33 +1,36 @@
-// Name, password and setup token: from arguments, the environment, a terminal, or lines of standard input.
+// Reads name, password and setup token from arguments, the environment, a terminal, or lines of standard input.
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import type { Questions } from './questions.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
-/** Without a terminal it must be given. */
+/** Throws Fault if the user is not given and there is no terminal. */
 export async function askUser({ isTerminal, ask }: Questions, given: string | undefined): Promise<string> {
   if (given !== undefined) return given
   if (isTerminal) return (await ask('User id of the administrator [root]: ')) || 'root'
-  throw new Fault(wrongUsage, 'standard input is not a terminal: name the user, as in sluice setup root')
+  throw new Fault(
+    wrongUsage,
+    'standard input is not a terminal: name the user, for example sluice setup root'
+  )
 }
 
-/** At a terminal it is typed twice. */
+/** Asks twice at a terminal. */
 export async function askPassword({ isTerminal, askSecret }: Questions, env: Env): Promise<string> {
   const given = env['SVC_PASSWORD']
   if (given !== undefined) return given
   for (;;) {
     const password = await askSecret('Password, at least 12 bytes: ', 'SVC_PASSWORD')
-    if (!isTerminal || (await askSecret('Repeat it: ', 'SVC_PASSWORD')) === password) return password
+    if (!isTerminal || (await askSecret('Repeat the password: ', 'SVC_PASSWORD')) === password)
+      return password
     process.stderr.write('the two passwords differ\n')
   }
 }
 
-/** Returns the token that a running server has logged at its start. */
+/** Asks for the token that a running server has logged at its start. */
 export const askSetupToken = async ({ askSecret }: Questions, env: Env): Promise<string> =>
-  env['SVC_SETUP_TOKEN'] ??
-  askSecret('Setup token, which the server has logged at its start: ', 'SVC_SETUP_TOKEN')
+  env['SVC_SETUP_TOKEN'] ?? askSecret('Setup token, from the log of the server: ', 'SVC_SETUP_TOKEN')
 
-/** Returns where agents will reach the server, by commas if there are several endpoints; undefined: on this host only. */
+/** Asks where agents will reach the server; commas separate several endpoints. Undefined: on this host only. */
 export async function askEndpoint(
   { isTerminal, ask }: Questions,
   given: unknown
@@ -38,7 +41,7 @@ export async function askEndpoint(
       : ''
     if (endpoint === '') return undefined
     if (/^[\w.-]+:[1-9]\d{0,4}(, ?[\w.-]+:[1-9]\d{0,4})*$/.test(String(endpoint))) return String(endpoint)
-    const problem = `${endpoint} is not HOST:PORT, as in sluice.example.com:7443`
+    const problem = `${endpoint} is not HOST:PORT, for example sluice.example.com:7443`
     if (given !== undefined) throw new Fault(wrongUsage, problem)
     process.stderr.write(`${problem}\n`)
     endpoint = undefined

@@ -1,4 +1,4 @@
-// A server that is still to be made: its data directory, and its configuration where a file is named.
+// Starts a new server, and writes its configuration.
 import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { Fault, reasonOf, wrongUsage } from '../../kernel/base/errors.ts'
@@ -7,7 +7,7 @@ import { refuseSecond } from './administrator.ts'
 
 type Keys = ReturnType<CommandCall<object>['keys']>
 
-/** Returns the origin at which the operator API of this host listens. */
+/** Returns the origin of the operator API on this host. */
 export function localOrigin({
   operator_http_listen: listen,
   operator_http_tls_cert_path: certificate
@@ -15,7 +15,7 @@ export function localOrigin({
   if (certificate !== undefined)
     throw new Fault(
       wrongUsage,
-      'the operator API of this host has a certificate: start the server, then name it as callers do, with --server https://NAME'
+      'the operator API of this host has a certificate: start the server, then give the name in the certificate with --server https://NAME'
     )
   const { hostname, port } = new URL(`http://${listen}`)
   const host = { '0.0.0.0': '127.0.0.1', '[::]': '[::1]' }[hostname] ?? hostname
@@ -27,7 +27,7 @@ interface Started {
   stop(): Promise<void>
 }
 
-/** Runs a server, which makes what it needs. It logs errors only. */
+/** Runs a server, which creates its data directory. Logs only errors. */
 export async function startServer(
   { serve, dataDir }: Pick<CommandCall<object>, 'serve' | 'dataDir'>,
   defaults: Keys
@@ -51,10 +51,8 @@ export async function startServer(
   return refuseSecond(dataDir())
 }
 
-/**
- * Writes a configuration that any user may read, since it has no secret. Null: there is one, which stays.
- */
-export function writeConfig(file: string, keys: Keys): { readonly takeBack: () => void } | null {
+/** Writes a configuration that any user may read, because it has no secret. Returns null if the file exists. */
+export function writeConfig(file: string, keys: Keys): { readonly undo: () => void } | null {
   if (existsSync(file)) return null
   const lines = Object.entries(keys).map(([key, value]) => `${key} = ${JSON.stringify(value)}\n`)
   const head = '# Configuration of the sluice server. config/server.toml in the package shows every key.\n'
@@ -63,7 +61,7 @@ export function writeConfig(file: string, keys: Keys): { readonly takeBack: () =
     if (isNew) chmodSync(dirname(file), 0o755)
     writeFileSync(file, head + lines.join(''), { flag: 'wx' })
     chmodSync(file, 0o644)
-    return { takeBack: () => rmSync(file) }
+    return { undo: () => rmSync(file) }
   } catch (cause) {
     throw new Fault(wrongUsage, `${file} cannot be written: ${reasonOf(cause)}`, { cause })
   }

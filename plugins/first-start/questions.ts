@@ -2,11 +2,11 @@ import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 
-/** Asks at a terminal. Elsewhere each answer is the next line of standard input. */
+/** Asks at a terminal; elsewhere each answer is the next line of standard input. */
 export interface Questions {
   readonly isTerminal: boolean
   ask(prompt: string): Promise<string>
-  /** Asks without an echo; `variable` may give the answer, too. */
+  /** Asks without echo. An error names `variable` as another source of the answer. */
   askSecret(prompt: string, variable: string): Promise<string>
   close(): void
 }
@@ -38,7 +38,7 @@ export function openQuestions(input: NodeJS.ReadableStream): Questions {
     try {
       const answer = await ask(prompt)
       if (answer !== '' || isTerminal) return answer
-      throw new Fault(wrongUsage, `no secret was given by ${variable} or standard input`)
+      throw new Fault(wrongUsage, `the secret is missing: set ${variable}, or pass it on standard input`)
     } finally {
       isHidden = false
       if (isTerminal) process.stderr.write('\n')

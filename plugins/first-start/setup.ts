@@ -21,12 +21,14 @@ type Call = CommandCall<Args>
 
 export const setup = defineCommand({
   name: 'setup',
-  summary: 'Create the first administrator and sign in: on a running server, or on one that this makes.',
+  summary: 'Create the first administrator and sign in, on a running server or on a new one.',
   args: Type.Object({
-    user: Type.Optional(Type.String({ description: 'Id of the administrator; a terminal is asked for it.' })),
+    user: Type.Optional(Type.String({ description: 'Id of the administrator; default at a terminal: ask.' })),
     display_name: Type.Optional(Type.String({ description: 'Name of the administrator; default: the id.' })),
     server: Type.Optional(
-      Type.String({ description: 'Origin of a running server; default SVC_SERVER, else that of this host.' })
+      Type.String({
+        description: 'Origin of a running server; default: SVC_SERVER, else the server on this host.'
+      })
     ),
     origin: Type.Optional(
       Type.String({ description: 'Public origin of the server, if --server is a different address.' })
@@ -36,7 +38,7 @@ export const setup = defineCommand({
       Type.Boolean({ description: 'Send secrets over plain http to another host.' })
     ),
     config: Type.Optional(
-      Type.String({ description: 'TOML configuration of a new server; it is written if there is none.' })
+      Type.String({ description: 'TOML configuration of a new server; created if it does not exist.' })
     ),
     advertised_endpoint: Type.Optional(
       Type.String({ description: 'HOST:PORT at which agents will reach a new server.' })
@@ -60,7 +62,7 @@ export const setup = defineCommand({
   }
 })
 
-/** Returns false where no server runs, and none was named. Throws Fault when there is nothing to set up. */
+/** Returns false if no server runs and the caller named none. Throws Fault if the server is already set up. */
 async function needsSetup({ connect }: Call, origin: string, isNamed: boolean): Promise<boolean> {
   try {
     const status = await connect(origin, '').get<{ onboarding_required: boolean }>('/v1/auth/status')
@@ -75,7 +77,7 @@ async function setUpRunning(call: Call, origin: string, questions: Questions) {
   const { args, env } = call
   const file = fileOf(call)
   if (file !== undefined && !existsSync(file))
-    throw new Fault(wrongUsage, `${file} does not exist, and ${origin} runs already: leave --config away`)
+    throw new Fault(wrongUsage, `${file} does not exist, and ${origin} is already running: omit --config`)
   const user = await askUser(questions, args.user)
   const password = await askPassword(questions, env)
   const setupToken = await askSetupToken(questions, env)
@@ -89,7 +91,7 @@ async function setUpNew(call: Call, origin: string, questions: Questions) {
   const { args, env, keys } = call
   const dataDir = call.dataDir()
   if (questions.isTerminal)
-    process.stderr.write(`No server runs at ${origin}. This sets one up in ${dataDir}.\n`)
+    process.stderr.write(`No server is running at ${origin}. This creates one in ${dataDir}.\n`)
   const user = await askUser(questions, args.user)
   const password = await askPassword(questions, env)
   const endpoint = await askEndpoint(questions, keys()['advertised_endpoint'])
@@ -108,7 +110,7 @@ async function setUpNew(call: Call, origin: string, questions: Questions) {
       .join(' ')
     return { ...login, data_dir: dataDir, next: [start, ...firstSteps(call, origin)] }
   } catch (error) {
-    written?.takeBack()
+    written?.undo()
     throw error
   }
 }

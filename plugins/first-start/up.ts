@@ -8,13 +8,13 @@ import { operatorTokenIn } from './operator-token.ts'
 
 export const up = defineCommand({
   name: 'up',
-  summary: 'Run a server and an agent on this machine, ready for a first rule.',
+  summary: 'Run a server and an agent on this machine, to try sluice.',
   args: Type.Object({
     advertised_endpoint: Type.Optional(
       Type.String({ description: 'HOST:PORT at which other agents reach this server; implies --public' })
     ),
     public: Type.Optional(
-      Type.Boolean({ description: 'listen for agents on all addresses, not only on loopback' })
+      Type.Boolean({ description: 'Listen for agents on all addresses, not only on loopback.' })
     )
   }),
   needs: 'server',
@@ -28,7 +28,7 @@ export const up = defineCommand({
     let setupToken: string | undefined
     let page: string | undefined // of the console
     const server = await serve({
-      signal: agentIsDone.signal, // stops after the agent, so that it receives the last report
+      signal: agentIsDone.signal, // stops the server after the agent, whose last report it receives
       defaults: { operator_token: token.value, ...(isLocal && { control_listen: '127.0.0.1:7443' }) },
       onLog: (event, message) => {
         if (event === 'onboarding.setup_token') setupToken = /[\w-]{43}$/.exec(message)?.[0]
@@ -41,7 +41,7 @@ export const up = defineCommand({
     const agent = runAgent({ stateDir, signal, force: forceSignal })
     for (const line of nextSteps(server.origin, token.file, setupToken)) print.line(line)
     if (page !== undefined)
-      print.line(`\n${setupToken === undefined ? 'Console' : 'Or begin in a browser'}: ${page}`)
+      print.line(`\n${setupToken === undefined ? 'Console' : 'Or start in a browser'}: ${page}`)
     try {
       await Promise.race([server.done, agent.failed, agent.done])
     } finally {
@@ -51,7 +51,7 @@ export const up = defineCommand({
   }
 })
 
-/** Enrolls the local agent, unless an earlier run has done so. */
+/** Enrolls the local agent unless it is already enrolled. */
 async function enrollOnce(api: Api, stateDir: string): Promise<void> {
   if (existsSync(join(stateDir, 'bundle.json'))) return
   const { uri } = await api.call('POST /v1/client-enrollments', { body: { name: 'local' } })
@@ -72,14 +72,14 @@ function nextSteps(origin: string, tokenFile: string | null, setupToken: string 
     '',
     'A first rule: port 8080 of this machine, forwarded to the operator API itself. Paste:',
     `  ${server}SVC_TOKEN=${token} ${self()} rule push local 8080 ${host}`,
-    'and try it:',
+    'and test it:',
     '  curl http://127.0.0.1:8080/v1/auth/status',
     '',
     'Ctrl-C stops both.'
   ]
 }
 
-/** Returns the command of this process, for a shell: in a checkout, that of the README. */
+/** Returns the shell command for this program; in a checkout, the one from the README. */
 const self = (): string =>
   process.env['npm_package_name'] === 'sluice'
     ? 'npm run -s sluice --'

@@ -2,7 +2,7 @@ import { Fault } from '../../kernel/base/errors.ts'
 import { originIn } from '../cli/exports.ts'
 import { type InstallLine, installSlot } from '../enrollment/command-exports.ts'
 
-/** Returns a command for an edge host without sluice, or null where the server offers no packages. */
+/** Returns a command for an edge host without sluice, or null if the server offers no packages. */
 const installLine: InstallLine = async (api, { uri, env }) => {
   const origin = originIn(undefined, env)
   try {
@@ -14,7 +14,7 @@ const installLine: InstallLine = async (api, { uri, env }) => {
       `echo '${uri}' | sudo sh ${file} ${origin}`
     ].join(' && ')
   } catch (error) {
-    if (error instanceof Fault && error.errorCode.http === 404) return null // none, or a server without this plugin
+    if (error instanceof Fault && error.errorCode.http === 404) return null // no packages, or a server without this plugin
     throw error
   }
 }

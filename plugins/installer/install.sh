@@ -1,8 +1,8 @@
 #!/bin/sh
-# Installs the sluice agent @VERSION@ below /opt/sluice, enrolls this host, and starts the agent by systemd.
-#   sh install.sh https://SERVER       the enrollment URI is SVC_ENROLL_URI, else read from standard input
+# Installs the sluice agent @VERSION@ below /opt/sluice, enrolls this host, and starts the agent with systemd.
+#   sh install.sh https://SERVER       reads the enrollment URI from SVC_ENROLL_URI, else from standard input
 #   sh install.sh --uninstall          stops the agent and removes the program; its state stays
-# Where systemd does not run, it says how the agent is started. A second run upgrades the program, and keeps the enrollment.
+# Without systemd, it prints the command that starts the agent. A second run upgrades the program and keeps the enrollment.
 set -eu
 
 version=@VERSION@
@@ -53,7 +53,7 @@ uninstall() {
 install_program() {
   target=/opt/sluice/$version
   if [ -x "$target/bin/sluice" ]; then
-    echo "sluice $version is installed already"
+    echo "sluice $version is already installed"
     return
   fi
   name=sluice-$version-$machine.tar.gz
@@ -62,7 +62,7 @@ install_program() {
   trap 'rm -rf "$work"' EXIT
   echo "downloading $server/install/$name"
   download "$server/install/$name" "$work/package"
-  [ "$(hash_of "$work/package")" = "$hash" ] || fail "$name has another hash than this script names: nothing was installed"
+  [ "$(hash_of "$work/package")" = "$hash" ] || fail "the hash of $name differs from the one in this script: nothing was installed"
   tar -xzf "$work/package" -C "$work"
   mv "$work/sluice-$version-$machine" "$target"
   mkdir -p /usr/local/bin
@@ -73,10 +73,10 @@ install_program() {
   echo "installed sluice $version in $target"
 }
 
-# The code is passed on standard input: the list of processes shows arguments.
+# Passes the code on standard input, because the process list shows arguments.
 enroll() {
   if [ -f "$state/bundle.json" ] && [ -z "${SLUICE_REENROLL:-}" ]; then
-    echo "this host is enrolled already; SLUICE_REENROLL=1 enrolls it again"
+    echo "this host is already enrolled; SLUICE_REENROLL=1 enrolls it again"
     return
   fi
   uri=${SVC_ENROLL_URI:-}
@@ -91,7 +91,7 @@ enroll() {
 
 run_agent() {
   if ! has_systemd; then
-    echo "systemd does not run here; start the agent with: /usr/local/bin/sluice agent run --state-dir $state"
+    echo "systemd is not running; start the agent with: /usr/local/bin/sluice agent run --state-dir $state"
     return
   fi
   "$sluice" service install agent > /dev/null
@@ -99,7 +99,7 @@ run_agent() {
   if [ "$is_enrolled" = yes ]; then
     systemctl enable --quiet sluice-agent
     systemctl restart sluice-agent
-    echo "the agent runs: systemctl status sluice-agent"
+    echo "the agent is running: systemctl status sluice-agent"
   else
     echo "then start it: systemctl enable --now sluice-agent"
   fi
@@ -126,5 +126,5 @@ main() {
   run_agent
 }
 
-# Read whole before anything runs: a download that breaks off runs nothing.
+# The shell reads the whole file before it runs main, so an incomplete download runs nothing.
 main "$@"

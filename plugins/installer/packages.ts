@@ -1,4 +1,4 @@
-// The tarballs of this version that the server offers, each with its hash.
+// The packages of this version that the server offers, each with its hash.
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
@@ -7,24 +7,24 @@ import { pipeline } from 'node:stream/promises'
 import { reasonOf } from '../../kernel/base/errors.ts'
 
 export interface Package {
-  readonly machine: string // as in its name: 'linux-x64', 'linux-arm64-musl'
+  readonly machine: string // as in the file name: 'linux-x64', 'linux-arm64-musl'
   readonly name: string
   readonly file: string
   readonly size: number
   readonly sha256: string
 }
 
-/** Returns the packages of this version, or why there are none. Hashes a file once, and again after it changed. */
+/** Returns the packages of this version, or the reason why there are none. Hashes a file again after it has changed. */
 export type Packages = () => Promise<readonly Package[] | string>
 
 const machines = ['linux-arm64', 'linux-arm64-musl', 'linux-x64', 'linux-x64-musl']
 
-interface Known {
+interface CachedHash {
   readonly stamp: string
   readonly sha256: Promise<string>
 }
 
-/** `dir` undefined: nothing is offered. */
+/** Without `dir`, the server offers no packages. */
 export function openPackages({
   dir,
   version
@@ -32,7 +32,7 @@ export function openPackages({
   readonly dir: string | undefined
   readonly version: string
 }): Packages {
-  const known = new Map<string, Known>() // by name; there are four
+  const known = new Map<string, CachedHash>() // by name, at most four
 
   async function packageOf(name: string, machine: string, dir: string): Promise<Package> {
     const file = join(dir, name)
@@ -41,7 +41,7 @@ export function openPackages({
     const found = known.get(name)
     const current = found?.stamp === stamp ? found : { stamp, sha256: hashOf(file) }
     known.set(name, current)
-    current.sha256.catch(() => known.delete(name)) // it is read again
+    current.sha256.catch(() => known.delete(name)) // the next call hashes the file again
     return { machine, name, file, size, sha256: await current.sha256 }
   }
 

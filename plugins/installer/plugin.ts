@@ -8,14 +8,14 @@ import { type Deps, installerUnavailable, routes } from './routes.ts'
 
 const keys = Type.Object({
   packages_dir: Type.Optional(
-    Type.String({ description: 'Directory of the tarballs of this version that /install.sh offers.' })
+    Type.String({ description: 'Directory of the packages that /install.sh offers.' })
   )
 })
 
 export default definePlugin<Deps>({
   name: 'installer',
   version: '1.0.0',
-  description: 'A script that installs agents of the version of this server.',
+  description: "A script that installs agents of the server's version.",
   kernel: '^2.0.0',
   needs: { cli: '^1.0.0', enrollment: '^1.0.0' },
   prefix: '/install',

@@ -6,7 +6,7 @@ import { defineRoute } from '../../kernel/http/route.ts'
 import { closed } from '../../kernel/http/schema.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Package, Packages } from './packages.ts'
-import { scriptOf } from './script.ts'
+import { installScript } from './script.ts'
 
 export const installerUnavailable = defineCode('installer_unavailable', 404, 8)
 
@@ -17,7 +17,7 @@ export interface Deps extends Kernel {
 async function offered({ packages }: Deps): Promise<readonly Package[]> {
   const list = await packages()
   if (typeof list !== 'string') return list
-  const remedy = `put sluice-${ownVersion()}-linux-x64.tar.gz into the directory that packages_dir names`
+  const remedy = `put sluice-${ownVersion()}-linux-x64.tar.gz into the directory packages_dir`
   throw new Fault(installerUnavailable, `this server offers no packages: ${list}; ${remedy}`)
 }
 
@@ -27,11 +27,11 @@ const script = defineRoute({
   action: 'installer.script',
   access: 'public',
   reply: 'media',
-  summary: 'Returns a script that installs an agent of the version of this server.',
+  summary: "Returns a script that installs an agent of the server's version.",
   schema: () => ({ reply: Type.Unknown(), errors: [installerUnavailable] }),
   run: async (deps: Deps) => ({
     type: 'text/x-shellscript; charset=utf-8',
-    body: scriptOf(ownVersion(), await offered(deps)).text
+    body: installScript(ownVersion(), await offered(deps)).text
   })
 })
 
@@ -41,16 +41,16 @@ const file = defineRoute({
   action: 'installer.package',
   access: 'public',
   reply: 'media',
-  summary: 'Returns a package that the script installs.',
+  summary: 'Returns a package for the script.',
   schema: () => ({
-    params: Type.Object({ name: Type.String({ maxLength: 128, description: 'Name of its file.' }) }),
+    params: Type.Object({ name: Type.String({ maxLength: 128, description: 'File name of the package.' }) }),
     reply: Type.Unknown(),
     errors: [installerUnavailable]
   }),
   async run(deps: Deps, { params: { name } }) {
     const found = (await offered(deps)).find(one => one.name === name)
     if (!found)
-      throw new Fault(installerUnavailable, `this server offers no ${name}; /install.sh names what it offers`)
+      throw new Fault(installerUnavailable, `this server offers no ${name}; /install.sh lists the packages`)
     return {
       type: 'application/gzip',
       body: createReadStream(found.file),
@@ -64,7 +64,7 @@ const summary = defineRoute({
   url: '/v1/installer',
   action: 'installer.read',
   access: 'user',
-  summary: 'Returns the hash of /install.sh, and for which machines it installs.',
+  summary: 'Returns the hash of /install.sh, and the machines that it supports.',
   schema: () => ({
     reply: closed({
       version: Type.String({ description: 'Version of the packages.', examples: ['2.0.0'] }),
@@ -73,7 +73,7 @@ const summary = defineRoute({
         examples: ['0'.repeat(64)]
       }),
       machines: Type.Array(Type.String(), {
-        description: 'Machines for which there are packages.',
+        description: 'Machines with a package.',
         examples: [['linux-x64', 'linux-arm64']]
       })
     }),
@@ -82,7 +82,7 @@ const summary = defineRoute({
   async run(deps: Deps) {
     const packages = await offered(deps)
     const machines = packages.map(({ machine }) => machine)
-    return { version: ownVersion(), script_sha256: scriptOf(ownVersion(), packages).sha256, machines }
+    return { version: ownVersion(), script_sha256: installScript(ownVersion(), packages).sha256, machines }
   }
 })
 

@@ -6,6 +6,6 @@ export const keys = Type.Object({
     maximum: 65_535,
     default: 1024,
     hot: true,
-    description: 'The most ports that one rule may listen on.'
+    description: 'Maximum number of ports of one rule.'
   })
 })

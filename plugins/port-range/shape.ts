@@ -1,4 +1,4 @@
-// Rules with ports from listen_port to listen_port_end. The ports of a target count up from its port.
+// Rules with ports from listen_port to listen_port_end. Each maps to a port of the target, counted from its first port.
 import type { Static } from 'typebox'
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
 import { fieldUnsupported, type ShapeSupport } from '../rules/exports.ts'

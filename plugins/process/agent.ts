@@ -1,4 +1,4 @@
-// Listed first in config/agent-plugins.ts, so that it also watches the start of the other plugins.
+// Comes first in config/agent-plugins.ts, so that it also watches the start of the other plugins.
 import { Type } from 'typebox'
 import type { AgentPlugin } from '../../agent/plugin.ts'
 import { superviseProcess } from './process.ts'

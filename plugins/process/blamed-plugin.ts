@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 export type Watched = 'server' | 'agent'
 
-/** The single-file agent, which has a comment before the lines of each module. */
+/** The single-file agent. It has a comment before the lines of each module. */
 const singleFile = /\/agent\.mjs$/
 interface Start {
   readonly line: number // from 1
@@ -57,7 +57,7 @@ export function pluginOfStack(stack: string, watched: Watched): string {
 /** True if the stack shows code of sluice or a plugin. */
 export const hasPluginCode = (stack: string): boolean => scriptsIn(stack).some(isPluginCode)
 
-/** True if code of a plugin that is not built in began what failed. */
+/** True if code of an external plugin started the failed work. */
 export function isBegunOutside(stack: string): boolean {
   const entry = scriptsIn(stack).findLast(isPluginCode)
   return entry !== undefined && !isBuiltIn(fileURLToPath(entry))

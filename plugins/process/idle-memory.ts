@@ -1,4 +1,4 @@
-// For server and agent: a process that is idle gives back what it has needed for its start, and for loads that are over.
+// Returns memory of the start and of past loads to the system while a server or an agent is idle.
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { Log } from '../../kernel/base/log.ts'
@@ -15,24 +15,24 @@ export interface Usage {
   readonly cpuMs: number // over all threads
   readonly atMs: number // monotonic
   readonly heldBytes: number // resident
-  readonly resources: number // above all connections: what one has held is free when it has gone, and resident as before
+  readonly resources: number // mostly connections; after one closes, its memory is free but still resident
 }
 
 const checkMs = 15_000
 const busyCpu = 0.02 // of one core
 const grownBytes = 8 * 2 ** 20
-const goneResources = 100 // connections of agents have held that much
+const goneResources = 100 // connections of agents, worth about grownBytes
 
-/** By the time of the process, not of the clock service: the CPU time with which it is compared is real. */
-export function giveBackWhenIdle({ log, defer }: Options): void {
-  const giveBack = openGiveBack()
-  const judge = openJudge(usage())
+/** Uses real time instead of the clock service, because it compares it with CPU time. */
+export function releaseMemoryWhenIdle({ log, defer }: Options): void {
+  const release = openMemoryRelease()
+  const detector = openIdleDetector(usage())
   const check = setInterval(() => {
     const before = usage()
-    if (!judge.isDue(before)) return
-    giveBack()
+    if (!detector.isDue(before)) return
+    release()
     const after = usage()
-    judge.given(after)
+    detector.released(after)
     log.debug('memory.released', 'idle: released unused memory', {
       before_bytes: before.heldBytes,
       after_bytes: after.heldBytes,
@@ -42,8 +42,8 @@ export function giveBackWhenIdle({ log, defer }: Options): void {
   defer(() => clearInterval(check))
 }
 
-/** Finds the first idle span after the start, and after each load that grew the process or ended with closed connections. */
-export function openJudge(started: Usage) {
+/** Finds the first idle interval after the start, and after each load that grew the process or closed connections. */
+export function openIdleDetector(started: Usage) {
   let before = started
   let left: Pick<Usage, 'heldBytes' | 'resources'> = { heldBytes: 0, resources: 0 }
   let wasBusy = true
@@ -55,7 +55,7 @@ export function openJudge(started: Usage) {
       const hasGrown = now.heldBytes >= left.heldBytes + grownBytes
       return wasBusy && !isBusy && (hasGrown || now.resources <= left.resources - goneResources)
     },
-    given(now: Usage): void {
+    released(now: Usage): void {
       before = now
       left = now
       wasBusy = false
@@ -74,9 +74,9 @@ function usage(): Usage {
 }
 
 /** Without the addon, only JavaScript's memory is released. */
-export function openGiveBack(): () => void {
+export function openMemoryRelease(): () => void {
   setFlagsFromString('--expose-gc')
-  const gc = runInNewContext('gc') as NodeJS.GCFunction // which that flag has defined
+  const gc = runInNewContext('gc') as NodeJS.GCFunction // defined by the flag
   return () => {
     gc({ type: 'major', execution: 'sync', flavor: 'last-resort' })
     const native = loadModule()

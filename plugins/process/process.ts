@@ -1,8 +1,7 @@
-// For server and agent: what a plugin does to the process stays visible, and memory that is no longer used is returned.
 import type { Log } from '../../kernel/base/log.ts'
 import type { Release } from '../../kernel/base/releases.ts'
 import type { Watched } from './blamed-plugin.ts'
-import { giveBackWhenIdle } from './idle-memory.ts'
+import { releaseMemoryWhenIdle } from './idle-memory.ts'
 import { startWatchdog } from './watchdog.ts'
 
 interface Options {
@@ -16,5 +15,5 @@ interface Options {
 /** Watches the event loop, logs uncaught errors, and returns unused memory to the system while the process is idle. */
 export function superviseProcess({ watched, patienceMs, returnsMemory, log, defer }: Options): void {
   startWatchdog({ watched, patienceMs, log, defer })
-  if (returnsMemory) giveBackWhenIdle({ log, defer })
+  if (returnsMemory) releaseMemoryWhenIdle({ log, defer })
 }

@@ -1,5 +1,5 @@
-// The worker thread: when the main thread stalls, it pauses that thread with the inspector, reads its stack, and logs
-// the plugin that is running.
+// The worker thread. If the main thread stalls, the worker pauses it with the inspector, reads its stack, and logs the
+// plugin that is running.
 import { writeSync } from 'node:fs'
 import inspector, { type Debugger } from 'node:inspector'
 import { workerData } from 'node:worker_threads'
@@ -24,7 +24,7 @@ setInterval(() => {
   const now = Atomics.load(count, 0)
   if (now !== lastCount) {
     if (isStallLogged)
-      log(`${watched}.moves_again`, `the event loop of the ${watched} moves again`, {
+      log(`${watched}.moves_again`, `the event loop of the ${watched} is no longer blocked`, {
         stalled_ms: Math.round(systemClock.monotonic() - movedAt)
       })
     lastCount = now
@@ -36,7 +36,7 @@ setInterval(() => {
   }
 }, patienceMs / 5)
 
-/** Pauses the main thread for an instant. */
+/** Pauses the main thread briefly. */
 function inspectMainThread(): void {
   const session = new inspector.Session()
   session.connectToMainThread()

@@ -1,4 +1,4 @@
-// For server and agent: a thread that notices a stalled event loop, and what becomes of errors that nobody catches.
+// Detects a stalled event loop with a worker thread, and handles uncaught errors. For server and agent.
 import { Worker } from 'node:worker_threads'
 import { attributionOf } from '../../kernel/base/attribution.ts'
 import { reasonOf } from '../../kernel/base/errors.ts'
@@ -16,8 +16,8 @@ interface Options extends Omit<WatchdogData, 'beats'> {
 const beatsWithinPatience = 10
 
 /**
- * An agent has its worker, which costs it 10 MB, only with plugins that are not built in. Without them a stall is logged
- * when it is over, by the event loop itself.
+ * The worker costs 10 MB, so an agent has it only with external plugins. Without them, the event loop itself logs a stall
+ * after its end.
  */
 export function startWatchdog({ watched, patienceMs, log, defer }: Options): void {
   const count = new Int32Array(new SharedArrayBuffer(4))
@@ -25,7 +25,7 @@ export function startWatchdog({ watched, patienceMs, log, defer }: Options): voi
   const isWorkerNeeded = (): boolean => watched === 'server' || hasOutside()
   let stopWorker = isWorkerNeeded() ? startWorker() : null
   let beatAt = performance.now()
-  // A real timer, not the clock service: it shows that the event loop itself moves.
+  // A real timer, not the clock service: it proves that the event loop runs.
   const beat = setInterval(() => {
     Atomics.add(count, 0, 1)
     const stalledMs = Math.round(performance.now() - beatAt)
@@ -49,20 +49,20 @@ function openWorker(workerData: WatchdogData, log: Log): Release {
     workerData
   })
   worker.on('error', error =>
-    log.warn('watchdog.failed', `the ${workerData.watched} is not watched any more: ${error.message}`)
+    log.warn('watchdog.failed', `the ${workerData.watched} is no longer watched: ${error.message}`)
   )
   worker.unref()
   return async () => void (await worker.terminate())
 }
 
-/** Contains what nobody catches in a plugin that is not built in. An error of sluice itself ends the process. */
+/** Logs uncaught errors of external plugins. An error of sluice itself ends the process. */
 function openUncaught(watched: Watched, log: Log) {
   const crashed = watched === 'server' ? 'server.crashed' : 'agent.crashed'
   const failures = new Map<string, number>()
 
   return function onUncaught(thrown: unknown): void {
     const stack = thrown instanceof Error ? (thrown.stack ?? '') : ''
-    // A socket fails in code of Node alone: then it counts who has begun it.
+    // The stack of a failed socket has only code of Node: then the plugin that started the work counts.
     const beginner = hasPluginCode(stack) ? undefined : runningOutside()
     const plugin = attributionOf(thrown)?.filled_by ?? beginner ?? pluginOfStack(stack, watched)
     if (beginner !== undefined || isBegunOutside(stack)) {
@@ -70,21 +70,17 @@ function openUncaught(watched: Watched, log: Log) {
       failures.set(plugin, count)
       const isPowerOfTwo = (count & (count - 1)) === 0 // a timer that always fails must not fill the log
       if (isPowerOfTwo)
-        log.error(
-          'plugin.failed',
-          `nothing catches an error of ${plugin}, ${count} until now: ${reasonOf(thrown)}`,
-          {
-            plugin,
-            hook: 'uncaught',
-            error: stack
-          }
-        )
+        log.error('plugin.failed', `uncaught error of ${plugin}, ${count} so far: ${reasonOf(thrown)}`, {
+          plugin,
+          hook: 'uncaught',
+          error: stack
+        })
       return
     }
     log.error(crashed, `${plugin} has ended the ${watched}: ${reasonOf(thrown)}`, { plugin, error: stack })
     process.off('uncaughtException', onUncaught)
     process.nextTick(() => {
-      throw thrown // now it ends the process, with the stack and the exit code of Node
+      throw thrown // ends the process with Node's stack and exit code
     })
   }
 }

@@ -10,12 +10,12 @@ export default {
     if (!plan.firstRead) return []
     const step = { kind: 'rule', id: spec.id } as const
     if (refused.get(refusals.untrusted)?.isLast) {
-      const text = 'the last caller was none of the proxies in proxy_in'
+      const text = 'the last caller was not one of the proxies in proxy_in'
       return [{ ...step, verdict: 'info', reason: refusals.untrusted, text }]
     }
     if (refused.get(refusals.header)?.isLast) {
       const text =
-        'the last caller sent no PROXY header, or a wrong one, within 3 s: let the proxy in front send it'
+        'the last caller sent no valid PROXY header within 3 s: configure the proxy in front to send it'
       return [{ ...step, verdict: 'stop', reason: refusals.header, text }]
     }
     const text = `proxies in front (${plan.firstRead.from.join(', ')}) must send a PROXY header`

@@ -20,7 +20,7 @@ export const proxyIn = {
     maxItems: 64,
     code: invalidIn.code,
     description:
-      'Addresses and prefixes of the proxies in front: they write a PROXY protocol header, others are refused.',
+      'Addresses and prefixes of the proxies in front. They must send a PROXY protocol header; others are refused.',
     examples: [['192.0.2.0/24']]
   })
 } satisfies DeclaredField
@@ -32,7 +32,7 @@ export const proxyOut = {
     minimum: 1,
     maximum: 2,
     code: invalidOut.code,
-    description: 'Version of the PROXY protocol header that targets get before the first byte.',
+    description: 'Version of the PROXY protocol header that targets get before the first byte: 1 or 2.',
     examples: [2]
   })
 } satisfies DeclaredField
@@ -42,7 +42,7 @@ export const proxyOutUdp = {
   capability,
   body: Type.Union([Type.Literal('first'), Type.Literal('each')], {
     code: invalidOut.code,
-    description: 'For UDP rules with proxy_out: the first datagram of a flow has the header, or each.',
+    description: 'For UDP rules with proxy_out: send the header in the first datagram of a flow, or in each.',
     examples: ['first']
   })
 } satisfies DeclaredField

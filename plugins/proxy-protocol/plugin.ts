@@ -6,7 +6,8 @@ import { ruleFields } from './rule-fields.ts'
 export default definePlugin({
   name: 'proxy-protocol',
   version: '1.0.0',
-  description: "The PROXY protocol: the caller's address from proxies in front, and for targets.",
+  description:
+    "The PROXY protocol: accepts the caller's address from proxies in front, and passes it to targets.",
   kernel: '^2.0.0',
   needs: { rules: '^1.0.0' },
   codes: [invalidOut, invalidIn],

@@ -1,4 +1,4 @@
-// The server half of the fields: which values a rule may have. A change applies to new connections.
+// The server half of the fields: the valid values. A change applies to new connections.
 import { type ErrorCode, Fault } from '../../kernel/base/errors.ts'
 import { normalizePrefix, ruleField } from '../rules/exports.ts'
 import { invalidIn, invalidOut, proxyIn, proxyOut, proxyOutUdp } from './fields.ts'
@@ -18,7 +18,7 @@ export const ruleFields = [
         const why = `must be an address or a prefix such as 192.0.2.0/24, got ${text}`
         throw refusal(invalidIn, `/${proxyIn.key}/${at}`, 'prefix', why)
       })
-      return [...new Set(prefixes)].sort() // rules that share a port need an equal list
+      return [...new Set(prefixes)].sort() // makes equal lists comparable: rules that share a port need equal ones
     }
   }),
   ruleField({
@@ -39,7 +39,7 @@ export const ruleFields = [
     parse(datagrams, { protocol }, { [proxyOut.key]: version = null }) {
       if (datagrams === 'first') return null
       if (protocol === 'udp' && version !== null) return datagrams
-      const why = `each is for UDP rules with ${proxyOut.key} 2; leave it out or give null elsewhere`
+      const why = `each is for UDP rules with ${proxyOut.key} 2; omit it or give null elsewhere`
       throw refusal(invalidOut, `/${proxyOutUdp.key}`, 'proxy_out', why)
     }
   })

@@ -4,8 +4,8 @@ import { Fault, reasonOf, wrongUsage } from '../../kernel/base/errors.ts'
 import { Type, Yes } from '../../kernel/cli/args.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
 import { lowPorts, requireStartable } from './preconditions.ts'
-import { dataOf, removeUnit, requireOwnUnit } from './uninstall.ts'
-import { type Role, type Unit, unitOf } from './unit.ts'
+import { remainingPaths, removeUnit, requireOwnUnit } from './uninstall.ts'
+import { formatUnit, type Role, type Unit } from './unit.ts'
 
 const role = Type.Union([Type.Literal('server'), Type.Literal('agent')], { description: 'server or agent' })
 const unit_dir = Type.Optional(
@@ -20,7 +20,7 @@ const install = defineCommand({
   args: Type.Object({
     role,
     user: Type.Optional(
-      Type.String({ description: 'System user of the service; default: one that systemd allocates.' })
+      Type.String({ description: 'System user of the service; default: systemd allocates one.' })
     ),
     config_file: Type.Optional(Type.String({ description: 'TOML configuration, passed as --config.' })),
     unit_dir,
@@ -32,7 +32,7 @@ const install = defineCommand({
     const { role, user = null, config_file: config, unit_dir: dir } = args
     const unit: Unit = { role, user, configFile: config === undefined ? null : resolve(config) }
     const [node = '', program = ''] = process.argv
-    const text = unitOf(unit, [node, realpathSync(program)])
+    const text = formatUnit(unit, [node, realpathSync(program)])
     if (args.print === true) return print.line(text.trimEnd())
     requireStartable(unit, program)
     const file = unitFile(role, dir)
@@ -44,7 +44,7 @@ const install = defineCommand({
 
 const uninstall = defineCommand({
   name: 'service uninstall',
-  summary: 'Stop the service of server or agent and remove its unit; data and configuration stay.',
+  summary: 'Stop the service of server or agent, and remove its unit; data and configuration stay.',
   args: Type.Object({ role, unit_dir, yes: Yes }),
   positional: ['role'],
   needs: 'nothing',
@@ -56,9 +56,9 @@ const uninstall = defineCommand({
     print.done(`removed ${file}${isStopped ? ', and stopped the service' : ''}`, {
       unit: file,
       stopped: isStopped,
-      kept: dataOf(role)
+      kept: remainingPaths(role)
     })
-    print.line(`Kept: ${dataOf(role).join(', ')}`)
+    print.line(`Kept: ${remainingPaths(role).join(', ')}`)
   }
 })
 
@@ -75,7 +75,7 @@ function write(file: string, unit: string): void {
   } catch (cause) {
     throw new Fault(
       wrongUsage,
-      `${file} cannot be written: ${reasonOf(cause)}; run it as root, or use --print`,
+      `${file} cannot be written: ${reasonOf(cause)}; run the command as root, or use --print`,
       { cause }
     )
   }

@@ -1,4 +1,4 @@
-// Checks before a unit is written: systemd would otherwise restart a failing service forever.
+// Checks to run before writing a unit, because systemd would restart a failing service forever.
 import { spawnSync } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -7,9 +7,9 @@ import { readConfigFile } from '../../kernel/platform/config-file.ts'
 import { firstFreePort } from '../../kernel/platform/low-port.ts'
 import { isHidden, type Role, type Unit } from './unit.ts'
 
-/** Throws Fault for a user that does not exist, and for a configuration that the service cannot read or parse. */
+/** Throws Fault if the user does not exist, or if the service could not read or parse the configuration. */
 export function requireStartable({ user, configFile }: Unit, program: string): void {
-  requireVisible(program, 'install sluice for all users, as with npm install -g')
+  requireVisible(program, 'install sluice for all users, for example with npm install -g')
   const uid = user === null ? null : uidOf(user)
   if (configFile === null) return
   readConfigFile(configFile)
@@ -28,11 +28,11 @@ function uidOf(user: string): number {
     throw new Fault(wrongUsage, `the user ${user} cannot be looked up: ${reasonOf(error)}`, { cause: error })
   throw new Fault(
     wrongUsage,
-    `there is no user ${user}: run useradd --system ${user}, or leave --user away and systemd allocates one`
+    `there is no user ${user}: run useradd --system ${user}, or omit --user to let systemd allocate one`
   )
 }
 
-/** `uid` null: a user that systemd allocates, which owns nothing. */
+/** `uid` null: a user allocated by systemd, which owns no files. */
 function requireReadable(file: string, uid: number | null): void {
   if (uid === 0) return
   const isOpenTo = (path: string, bit: number): boolean => {
@@ -49,7 +49,7 @@ function requireReadable(file: string, uid: number | null): void {
     )
 }
 
-/** Returns which low ports the service needs a capability for. */
+/** Returns the listeners of the service that need a capability for a low port. */
 export function lowPorts(role: Role, configFile: string | null): string[] {
   const first = firstFreePort()
   const table = configFile === null ? {} : readConfigFile(configFile).table

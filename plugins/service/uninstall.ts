@@ -4,18 +4,18 @@ import { basename } from 'node:path'
 import { Fault, internal, notFound, reasonOf, wrongUsage } from '../../kernel/base/errors.ts'
 import type { Role } from './unit.ts'
 
-/** Returns what an uninstalled service leaves behind. */
-export const dataOf = (role: Role): string[] => [
+/** Returns the files that stay after an uninstall. */
+export const remainingPaths = (role: Role): string[] => [
   role === 'server' ? '/var/lib/sluice' : '/var/lib/sluice-agent',
   `/etc/sluice/${role}.env`
 ]
 
-/** Throws Fault where the file is not there, or is not a unit that `service install` has written. */
+/** Throws Fault if the file does not exist, or if `service install` did not write it. */
 export function requireOwnUnit(file: string, role: Role): void {
   const text = read(file)
   if (text === null) throw new Fault(notFound, `there is no ${file}; give --unit-dir if it is elsewhere`)
   if (!text.includes(`\nDescription=sluice ${role}: `))
-    throw new Fault(wrongUsage, `${file} is not a unit of sluice service install: remove it by hand`)
+    throw new Fault(wrongUsage, `sluice service install did not write ${file}: remove it manually`)
 }
 
 function read(file: string): string | null {
@@ -27,7 +27,7 @@ function read(file: string): string | null {
   }
 }
 
-/** Removes the unit. Where systemd has loaded this very file, the service is stopped and disabled first. */
+/** Removes the unit. If systemd has loaded this file, stops and disables the service first. */
 export function removeUnit(file: string): { readonly isStopped: boolean } {
   const unit = basename(file)
   const loaded = spawnSync('systemctl', ['show', '--property=FragmentPath', '--value', unit], {
@@ -38,7 +38,9 @@ export function removeUnit(file: string): { readonly isStopped: boolean } {
   try {
     rmSync(file)
   } catch (cause) {
-    throw new Fault(wrongUsage, `${file} cannot be removed: ${reasonOf(cause)}; run it as root`, { cause })
+    throw new Fault(wrongUsage, `${file} cannot be removed: ${reasonOf(cause)}; run the command as root`, {
+      cause
+    })
   }
   if (isLoaded) systemctl('daemon-reload')
   return { isStopped: isLoaded }

@@ -11,7 +11,7 @@ export interface Unit {
   readonly configFile: string | null
 }
 
-// Left out: MemoryDenyWriteExecute, since V8 compiles code; PrivateUsers, since it prevents ports below 1024.
+// Omits MemoryDenyWriteExecute, because V8 compiles code, and PrivateUsers, because it prevents ports below 1024.
 const sandbox = `
 CapabilityBoundingSet=CAP_NET_BIND_SERVICE
 AmbientCapabilities=CAP_NET_BIND_SERVICE
@@ -43,8 +43,8 @@ SystemCallFilter=~@privileged @resources
 SystemCallErrorNumber=EPERM
 UMask=0077`.trim()
 
-/** Returns a unit that starts a program; the second argument begins as its process.argv does, with absolute paths. */
-export function unitOf(
+/** Returns a unit that starts a program. The second argument is the start of its process.argv, with absolute paths. */
+export function formatUnit(
   { role, user, configFile }: Unit,
   [node = '', program = '']: readonly string[]
 ): string {

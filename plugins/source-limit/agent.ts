@@ -1,4 +1,4 @@
-// The agent half: the engine counts the connections of each source. A change applies to connections that begin later.
+// The agent half: the engine counts the connections of each source. A change applies to new connections.
 import {
   type AgentPlugin,
   type AskedCaller,
@@ -22,7 +22,7 @@ const sourceLimit = defineField({
   }
 })
 
-/** Only the engine counts new connections: a refusal just now is the sole sign of that limit. */
+/** Only the engine counts new connections, so a recent refusal is the only sign of that limit. */
 function explain({ path: { spec, plan }, source, open, refused }: AskedCaller): ExplainStep[] {
   const own = plan.sourceLimits.filter(limit => limit.refusal === refusal)
   const atOnce = own.find(({ of }) => of === 'open')
@@ -34,7 +34,10 @@ function explain({ path: { spec, plan }, source, open, refused }: AskedCaller): 
   const isAsked = source !== null && !plan.firstRead
   if (isAsked && atOnce && open >= atOnce.max)
     return [
-      { ...stop, text: `${source} has ${open} connections open of ${atOnce.max}: a new one is refused` }
+      {
+        ...stop,
+        text: `${source} has ${open} of ${atOnce.max} allowed connections open: new ones are refused`
+      }
     ]
   if (isAsked && fresh && lately?.isLast && lately.agoMs < fresh.perMs)
     return [{ ...stop, text: `the last caller was refused: a source may begin ${formatRate(fresh)}` }]
@@ -42,9 +45,9 @@ function explain({ path: { spec, plan }, source, open, refused }: AskedCaller): 
     ...(atOnce ? [`have ${atOnce.max} connections open`] : []),
     ...(fresh ? [`begin ${formatRate(fresh)}`] : [])
   ]
-  const whose = plan.firstRead ? '; the source is the address in the PROXY header, not the proxy' : ''
+  const note = plan.firstRead ? '; the source is the address in the PROXY header, not the proxy' : ''
   const last = lately?.isLast ? '; the last caller was refused' : ''
-  const text = `each source may ${limits.join(' and ')} on ${plan.protocol} port ${spec.from}${last}${whose}`
+  const text = `each source may ${limits.join(' and ')} on ${plan.protocol} port ${spec.from}${last}${note}`
   return [{ ...step, verdict: 'info', reason: null, text }]
 }
 

@@ -21,7 +21,7 @@ const sourceLimit = ruleField({
 export default definePlugin({
   name: 'source-limit',
   version: '1.0.0',
-  description: 'Limits how many connections each source may have, and begin, on a rule.',
+  description: 'Limits the open and the new connections of each source on a rule.',
   kernel: '^2.0.0',
   needs: { rules: '^1.0.0' },
   codes: [invalidLimit],

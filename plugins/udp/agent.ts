@@ -10,7 +10,7 @@ export default {
   explain({ path: { spec, plan }, counters }) {
     const flows = counters?.ports.reduce((sum, { active }) => sum + active, 0) ?? 0
     if (plan.protocol !== 'udp' || flows < plan.flowCap) return []
-    const text = `${flows} flows are open, of ${plan.flowCap}: datagrams of new callers are dropped (udp_max_flows_per_rule)`
+    const text = `${flows} of ${plan.flowCap} allowed flows are open: datagrams of new callers are dropped (udp_max_flows_per_rule)`
     return [{ kind: 'rule', id: spec.id, verdict: 'stop', reason: 'flows_dropped_overflow', text }]
   },
   connected(stream, { rules, codec }) {

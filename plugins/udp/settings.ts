@@ -5,12 +5,12 @@ export const keys = Type.Object({
     minimum: 1,
     maximum: 65_535,
     default: 1024,
-    description: 'UDP flows of one rule at once, over all its ports; datagrams of further flows are dropped.'
+    description: 'Maximum UDP flows of one rule on all of its ports; datagrams of further flows are dropped.'
   }),
   udp_flow_idle_secs: Type.Integer({
     minimum: 1,
     maximum: 86_400,
     default: 60,
-    description: 'A UDP flow ends when it is silent in both directions for this time.'
+    description: 'A UDP flow ends after this time of silence in both directions.'
   })
 })

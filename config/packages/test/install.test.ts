@@ -34,8 +34,8 @@ t.test(
     t.equal(inside('/usr/local/bin/sluice', '--version').trim(), version)
 
     const again = inside('sh', '-c', asRoot)
-    t.match(again, `sluice ${version} is installed already`)
-    t.match(again, /this host is enrolled already/)
+    t.match(again, `sluice ${version} is already installed`)
+    t.match(again, /this host is already enrolled/)
 
     const agent = spawnChild(
       'env',
@@ -69,12 +69,12 @@ t.test(
     const agent = (): Daemon => logOf(t, machineWith(host), 'agent')
     const started = (): string => inside('systemctl', 'show', '--property=InvocationID', 'sluice-agent')
 
-    t.match(inside('sh', '-c', line), /the agent runs: systemctl status sluice-agent/)
+    t.match(inside('sh', '-c', line), /the agent is running: systemctl status sluice-agent/)
     await agent().until('control.connected')
     t.match(inside('systemctl', 'is-enabled', 'sluice-agent'), 'enabled')
     const first = started()
 
-    t.match(inside('sh', '-c', line), /this host is enrolled already.*the agent runs/s)
+    t.match(inside('sh', '-c', line), /this host is already enrolled.*the agent is running/s)
     t.not(started(), first)
     await agent().until('control.connected')
 

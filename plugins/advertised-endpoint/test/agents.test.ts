@@ -47,7 +47,7 @@ t.test('an agent gets the endpoints in Welcome, and again when they change', asy
 })
 
 t.test(
-  'without a configured endpoint agents stay at that of their enrollment; an unusable one is not announced',
+  'without a configured endpoint agents keep the one of their enrollment; an unusable one is not announced',
   async t => {
     const app = await testServer(t, { plugins })
     t.same(decodeEndpoints((await connect(t, app, 'edge')).welcome.parts), [])
@@ -70,7 +70,7 @@ t.test('an agent of an earlier version gets no endpoints', async t => {
   t.notOk(old.received.some(({ name }) => name === Endpoints.name))
 })
 
-t.test('an agent that does not take the endpoints is named in the log', async t => {
+t.test('the log names an agent that does not accept the endpoints', async t => {
   const log: LogLine[] = []
   const logged = Promise.withResolvers<void>()
   const refusing = {
@@ -83,7 +83,7 @@ t.test('an agent that does not take the endpoints is named in the log', async t 
     control: { peers: { all: () => [refusing] } },
     endpoint: { announced: async () => ['localhost:1'] },
     log: recordLog(log, logged.resolve)
-  } as unknown as Parameters<typeof openEndpointAnnouncer>[0]) // it uses no more of them
+  } as unknown as Parameters<typeof openEndpointAnnouncer>[0]) // the only members that it uses
 
   await announceToAll()
   await logged.promise
@@ -91,7 +91,7 @@ t.test('an agent that does not take the endpoints is named in the log', async t 
   t.match(log, [{ level: 'warn', event: 'endpoint.announce_failed', fields: { client_id: 'edge' } }])
 })
 
-t.test('an enrollment URI has the other endpoints, too', async t => {
+t.test('an enrollment URI has all endpoints', async t => {
   const app = await testServer(t, { plugins, keys: { advertised_endpoint: 'localhost:1,localhost:2' } })
 
   const { body } = await app.call<{ uri: string }>('POST', '/v1/client-enrollments', { name: 'edge' })
@@ -99,7 +99,7 @@ t.test('an enrollment URI has the other endpoints, too', async t => {
   t.match(body.uri, /^svc:\/\/localhost:1\/enroll\?pin=sha256:[0-9a-f]{64}&code=[\w-]{43}&also=localhost:2$/)
 })
 
-t.test('a real agent moves to another endpoint of its server, and reports which', async t => {
+t.test('a real agent moves to another endpoint of its server, and reports it', async t => {
   const app = await testServer(t)
   const edge = await openRunningAgent(t, app, 'edge')
   const { port } = app.server.control

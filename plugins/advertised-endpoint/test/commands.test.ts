@@ -6,7 +6,7 @@ import plugin from '../plugin.ts'
 
 type Args = Readonly<Record<string, unknown>>
 
-t.test('the endpoint is shown, set and cleared from the command line', async t => {
+t.test('commands show, set and clear the endpoint', async t => {
   const { server } = await testServer(t, { plugins: ['advertised-endpoint'] })
   const printed: unknown[] = []
   const run = async (name: string, args: Args = {}) => {
@@ -21,7 +21,7 @@ t.test('the endpoint is shown, set and cleared from the command line', async t =
       print: { data: value => void printed.push(value), done() {}, value() {}, line() {} }
     }
     const command = plugin.commands?.find(command => command.name === name)
-    await command?.run(call as CommandCall<Args>) // these commands use no more of a call
+    await command?.run(call as CommandCall<Args>) // the only members that these commands use
   }
 
   await run('settings show')

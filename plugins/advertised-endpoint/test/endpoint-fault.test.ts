@@ -3,7 +3,7 @@ import { SubjectAlternativeNameExtension, X509CertificateGenerator } from '@pecu
 import t from 'tap'
 import { endpointFault } from '../endpoint-fault.ts'
 
-/** Returns a certificate with these names in its SAN; its subject names another host, which must be ignored. */
+/** Returns a certificate with these names in its SAN. Its subject has another host, which must not count. */
 async function certify(names: readonly { type: 'dns' | 'ip'; value: string }[]): Promise<string> {
   const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
   const keys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])

@@ -17,7 +17,7 @@ async function openApp(t: Test) {
   return { server, agent, push, planned }
 }
 
-t.test('the engine gets the cap of a rule, also after a change, until the field is removed', async t => {
+t.test('the engine gets the cap of a rule and its changes, until the field is removed', async t => {
   const { server, push, planned } = await openApp(t)
   const { status, body } = await push({ ratio: 2 })
   t.match({ status, body }, { status: 201, body: { amplification: { ratio: 2, proven_after: 8 } } })
@@ -29,7 +29,7 @@ t.test('the engine gets the cap of a rule, also after a change, until the field 
   t.equal(planned(), null)
 })
 
-t.test('an invalid cap is refused with the name of the part', async t => {
+t.test('an invalid cap is refused with the name of its property', async t => {
   const { server, push } = await openApp(t)
   for (const [cap, protocol, field] of [
     [{ ratio: 3 }, 'tcp', '/amplification'],

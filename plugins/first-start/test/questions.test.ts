@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { askEndpoint, askPassword, askUser } from '../answers.ts'
 import { openQuestions } from '../questions.ts'
 
-/** A terminal on which each line is typed when it is asked for, and what it shows. */
+/** A terminal that types each line when asked, and records its output. */
 function terminal(t: Test, typed: readonly string[]) {
   const shown: string[] = []
   const left = [...typed]
@@ -20,7 +20,7 @@ function terminal(t: Test, typed: readonly string[]) {
   return { questions, shown: () => shown.join('') }
 }
 
-t.test('a terminal is asked for a name and twice for a password, without an echo', async t => {
+t.test('at a terminal setup asks for a name, and twice for a password without echo', async t => {
   const { questions, shown } = terminal(t, ['ann', 'mistyped', 'secret', 'secret', 'secret'])
 
   t.equal(await askUser(questions, undefined), 'ann')
@@ -30,11 +30,14 @@ t.test('a terminal is asked for a name and twice for a password, without an echo
   t.notMatch(shown(), /mistyped|secret/)
 })
 
-t.test('a terminal is asked again for an endpoint that is not one; an empty answer is this host', async t => {
-  const { questions, shown } = terminal(t, ['https://x/', 'sluice.example.com:7443', '', ''])
+t.test(
+  'at a terminal setup asks again after an invalid endpoint; an empty answer means this host',
+  async t => {
+    const { questions, shown } = terminal(t, ['https://x/', 'sluice.example.com:7443', '', ''])
 
-  t.equal(await askEndpoint(questions, undefined), 'sluice.example.com:7443')
-  t.match(shown(), 'https://x/ is not HOST:PORT')
-  t.equal(await askEndpoint(questions, undefined), undefined)
-  t.equal(await askUser(questions, undefined), 'root')
-})
+    t.equal(await askEndpoint(questions, undefined), 'sluice.example.com:7443')
+    t.match(shown(), 'https://x/ is not HOST:PORT')
+    t.equal(await askEndpoint(questions, undefined), undefined)
+    t.equal(await askUser(questions, undefined), 'root')
+  }
+)

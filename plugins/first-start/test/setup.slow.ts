@@ -1,4 +1,4 @@
-// From nothing to the first administrator, with real processes.
+// Creates the first administrator from an empty host, with real processes.
 import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -20,7 +20,7 @@ async function newHost(t: Test) {
   return { dir, env, origin, profile: join(dir, 'profile', 'sluice', 'credentials.json') }
 }
 
-t.test('where no server runs, setup makes one, with its configuration, and signs in', async t => {
+t.test('without a running server, setup creates one with its configuration and signs in', async t => {
   const { dir, env, origin, profile } = await newHost(t)
   const config = join(dir, 'etc', 'server.toml')
   const { SVC_DATA_DIR: data, ...rest } = env
@@ -52,7 +52,7 @@ t.test('where no server runs, setup makes one, with its configuration, and signs
   t.match(enrolled.stdout, 'svc://sluice.example.com:7443/')
 })
 
-t.test('on a running server it takes the setup token; a second time it says how to sign in', async t => {
+t.test('on a running server setup needs the setup token; a second run explains how to sign in', async t => {
   const { env, origin, profile } = await newHost(t)
   const server = start(t, ['server'], env)
   await server.until('server.started')
@@ -72,7 +72,7 @@ t.test('on a running server it takes the setup token; a second time it says how 
   t.match(await setup(''), { code: 2, stderr: /^already_bootstrapped: .*sluice login USER/ })
 })
 
-t.test('what is refused changes nothing, and the error names the remedy', async t => {
+t.test('a refused setup changes nothing, and the error has a remedy', async t => {
   const { dir, env, origin, profile } = await newHost(t)
   const config = join(dir, 'server.toml')
   const setup = (args: string[], input: string, more = {}) =>
@@ -90,10 +90,10 @@ t.test('what is refused changes nothing, and the error names the remedy', async 
   t.match(await setup(['Not an id'], `${password}\n`), { code: 3, stderr: /^invalid_user_id/ })
   t.match(await setup(['root'], 'short\n'), { code: 3, stderr: /^password_too_short: .*at least 12/ })
   t.notOk(existsSync(config))
-  t.match(await setup(['root'], `${password}\n`), { code: 0 }, 'it may be repeated')
+  t.match(await setup(['root'], `${password}\n`), { code: 0 }, 'a repeated setup succeeds')
 })
 
-t.test('a data directory that has an administrator is left as it is', async t => {
+t.test('a data directory with an administrator stays unchanged', async t => {
   const { env } = await newHost(t)
   mkdirSync(env.SVC_DATA_DIR, { mode: 0o700 })
   t.match(await sluice(['setup', 'root'], env, `${password}\n`), { code: 0 })
@@ -101,7 +101,7 @@ t.test('a data directory that has an administrator is left as it is', async t =>
   t.match(await sluice(['setup', 'ann'], env, `${password}\n`), { code: 2, stderr: /^already_bootstrapped/ })
 })
 
-t.test('an existing configuration stays; what it lacks is in the command that starts the server', async t => {
+t.test('an existing configuration stays; the printed command has the missing keys', async t => {
   const { dir, env } = await newHost(t)
   const config = join(dir, 'server.toml')
   writeFileSync(config, '# mine\n')
@@ -118,7 +118,7 @@ t.test('an existing configuration stays; what it lacks is in the command that st
 })
 
 t.test(
-  'what root makes in the directory of a service belongs to the user of the service',
+  'files that root creates in the directory of a service belong to the user of the service',
   { skip: process.getuid?.() !== 0 && 'only root can give a directory away' },
   async t => {
     const { env } = await newHost(t)

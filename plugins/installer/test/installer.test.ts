@@ -10,14 +10,15 @@ const name = (machine: string): string => `sluice-${ownVersion()}-${machine}.tar
 const hash = (text: string): string => createHash('sha256').update(text).digest('hex')
 const anonymous = { authorization: '' }
 
-// Shared by all tests: a server recreates that folder.
+// Shared by all tests, because testServer recreates the folder of its test.
 const folders = t.testdir({
   empty: { 'sluice-0.0.1-linux-x64.tar.gz': 'of another version' },
   full: { [name('linux-x64')]: 'one', [name('linux-arm64-musl')]: 'two', 'other.tar.gz': 'no' }
 })
-const [empty, dir] = [join(folders, 'empty'), join(folders, 'full')]
+const empty = join(folders, 'empty')
+const dir = join(folders, 'full')
 
-t.test('without packages the script is refused, with what is to be done', async t => {
+t.test('without packages the script is refused, with a remedy', async t => {
   for (const [keys, why] of [
     [{}, /packages_dir is not set/],
     [{ packages_dir: empty }, /has no tarball of/],
@@ -32,7 +33,7 @@ t.test('without packages the script is refused, with what is to be done', async 
   }
 })
 
-t.test('the script has the hash of each package, and is the same for everybody', async t => {
+t.test('the script has the hash of each package, and is the same for every caller', async t => {
   const { call } = await testServer(t, { keys: { packages_dir: dir } })
   const read = async (path: string) => call('GET', path, undefined, anonymous)
 

@@ -13,7 +13,7 @@ async function rangeFixture(t: Test, keys = {}) {
 
 const targetsAt = (port: number) => [{ host: '10.0.0.1', port }]
 
-t.test('a range is stored, shown with the last ports of its targets, and sent as one rule', async t => {
+t.test('a range is stored, shown with the last port of each target, and sent as one rule', async t => {
   const { on, agent } = await rangeFixture(t)
 
   const created = await on.push({ listen_port: 8000, listen_port_end: 8010, targets: targetsAt(9000) })
@@ -32,7 +32,7 @@ t.test('a range is stored, shown with the last ports of its targets, and sent as
   })
 })
 
-t.test('a range is ordered, bounded, and has at most the ports that the server allows', async t => {
+t.test('an inverted, overflowing or too wide range is refused', async t => {
   const { on } = await rangeFixture(t, { range_rule_max_ports: 100 })
   const outcome = async (body: object) => {
     const reply = await on.push(body)
@@ -52,7 +52,7 @@ t.test('a range is ordered, bounded, and has at most the ports that the server a
     t.equal(await outcome(body), answer, JSON.stringify(body))
 })
 
-t.test('every port of a range is reserved, against ranges and single ports alike', async t => {
+t.test('a range reserves every port, against other ranges and single ports', async t => {
   const { on } = await rangeFixture(t)
   const { body } = await on.push({ listen_port: 8000, listen_port_end: 8010, targets: targetsAt(1) })
   const taken = { status: 409, body: { error: { code: 'port_in_use', details: { rule_id: body.rule_id } } } }

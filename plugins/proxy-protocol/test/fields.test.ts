@@ -20,7 +20,7 @@ async function openApp(t: Test) {
   return { server, agent, push, patch, planned }
 }
 
-t.test('prefixes have one normal form', async t => {
+t.test('prefixes are stored in one normal form', async t => {
   for (const [given, normal] of [
     ['192.0.2.1', '192.0.2.1'],
     ['192.0.2.1/32', '192.0.2.1'],
@@ -41,7 +41,7 @@ t.test('prefixes have one normal form', async t => {
     t.equal(normalizePrefix(given), normal, given)
 })
 
-t.test('fields are normalised, shown, merged and removed, and the engine gets them', async t => {
+t.test('fields are normalized, shown, merged and removed, and the engine gets them', async t => {
   const { push, patch, planned } = await openApp(t)
 
   const { body } = await push({ proxy_in: ['192.0.2.9/24', '10.0.0.1', '10.0.0.1'], proxy_out: 1 })
@@ -74,7 +74,7 @@ t.test('fields are normalised, shown, merged and removed, and the engine gets th
   t.match(planned(), { firstRead: null, preamble: null })
 })
 
-t.test('a UDP rule has the header in the first datagram of a flow, or in each', async t => {
+t.test('a UDP rule sends the header in the first datagram of a flow, or in each', async t => {
   const { push, planned } = await openApp(t)
 
   await push({ protocol: 'udp', proxy_out: 2, proxy_out_udp: 'first' })
@@ -115,7 +115,7 @@ t.test('an invalid value is refused with the name of the field, and nothing chan
   t.match(await server.call('GET', `/v1/rules/${rule.rule_id}`), { body: { proxy_out: 2, state: 'active' } })
 })
 
-t.test('an agent without the capability is not sent such rules', async t => {
+t.test('an agent without the capability does not receive rules with the fields', async t => {
   const { server, push } = await openApp(t)
   await testAgent(t, server, 'old', { capabilities: { 'rule.proxy': '1.0.0' } })
 

@@ -1,4 +1,4 @@
-// HAProxy, both parsers of headers and both engines judge alike. PROXY_HEADERS: how many generated headers.
+// HAProxy, both header parsers and both engines give the same verdicts. PROXY_HEADERS: the number of generated headers.
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { connect, isIP, type Socket } from 'node:net'
@@ -34,9 +34,10 @@ function* headers(count: number): Generator<Buffer> {
   yield* generateHeaders(count)
 }
 
-/** HAProxy reads headers on a port, and says in a line of version 1 what they mean: the target sends back what it gets. */
+/** Starts HAProxy on a port. It answers each header with its meaning as a line of version 1, which the target echoes. */
 async function startHaproxy(t: Test): Promise<number> {
-  const [port, target] = [await freePort(), await openTarget(t, echo)]
+  const port = await freePort()
+  const target = await openTarget(t, echo)
   const file = join(t.testdir(), 'haproxy.cfg')
   writeFileSync(
     file,
@@ -64,7 +65,7 @@ listen judge
 const askHaproxy = (port: number, header: Buffer): Promise<string> =>
   ask(port, async socket => {
     if (header.length === 0) return void socket.end()
-    // HAProxy gives its call to the target up when the caller ends while it is under way.
+    // HAProxy drops its connection to the target if the caller ends while it is being opened.
     socket.once('data', () => socket.end()).write(header)
   })
 
@@ -78,7 +79,7 @@ const askBytewise = (port: number, header: Buffer): Promise<string> =>
     socket.end()
   })
 
-/** Returns the content of the version 1 line that comes back, and the number of bytes after it; 'refused' without a line. */
+/** Returns the content of the version 1 line in the answer, and the number of bytes after it; 'refused' without a line. */
 async function ask(port: number, send: (socket: Socket) => Promise<void>): Promise<string> {
   const socket = connect({ port, host: '127.0.0.1' }).setEncoding('latin1')
   let received = ''
@@ -92,7 +93,7 @@ async function ask(port: number, send: (socket: Socket) => Promise<void>): Promi
   const own = `127.0.0.1 ${socket.localPort}`
   await send(socket)
   const error = await closed
-  if (error && !['ECONNRESET', 'EPIPE'].includes(error.code ?? '')) throw error // nothing was judged
+  if (error && !['ECONNRESET', 'EPIPE'].includes(error.code ?? '')) throw error // no verdict
 
   const end = received.indexOf('\r\n')
   if (end < 0) return 'refused'
@@ -111,7 +112,7 @@ function expectedAnswer(line: string, header: Buffer): string {
   return kind === 'named' ? `${addresses.join(' ')}, and ${rest}` : 'refused'
 }
 
-/** Asks for all headers, `atOnce` at once, and returns the answers that are other than the parser's. */
+/** Asks about all headers, `atOnce` at a time, and returns the answers that differ from the parser's. */
 async function askAll(
   all: Iterator<Buffer>,
   atOnce: number,
@@ -121,7 +122,8 @@ async function askAll(
   const differing: Judged[] = []
   const askSome = async () => {
     for (const bytes of left) {
-      const [expected, found] = [expectedAnswer(judgeInTypeScript(bytes), bytes), await find(bytes)]
+      const expected = expectedAnswer(judgeInTypeScript(bytes), bytes)
+      const found = await find(bytes)
       if (found !== expected) differing.push({ bytes, expected, found })
     }
   }
@@ -131,17 +133,17 @@ async function askAll(
 
 const shown = ({ bytes, ...answers }: Judged) => ({ header: bytes.toString('latin1'), ...answers })
 
-/** Differences by intent. */
+/** True for an intended difference. */
 function isKnown({ bytes, expected, found }: Judged): boolean {
-  if (expected === 'refused') return isTakenByHaproxyAlone(bytes)
+  if (expected === 'refused') return onlyHaproxyAccepts(bytes)
   return found === 'refused' && isUnspecified(bytes)
 }
 
-/** By proxy-protocol.txt an unspecified family stands for the sender's own address; HAProxy refuses it. */
+/** HAProxy refuses an unspecified family; by proxy-protocol.txt it means the sender's own address. */
 const isUnspecified = (header: Buffer): boolean => header[12] === 0x21 && (header[13] ?? 0) >> 4 === 0
 
 /** Headers that only HAProxy accepts: longer ones, words after the ports, invalid numbers, and mixed address families. */
-function isTakenByHaproxyAlone(header: Buffer): boolean {
+function onlyHaproxyAccepts(header: Buffer): boolean {
   const [line = ''] = header.toString('latin1').split('\r\n', 1)
   if (!line.startsWith('PROXY')) return 16 + header.readUInt16BE(14) > maxProxyHeaderBytes || isMixed(header)
   const [, , source = '', destination = '', ...ports] = line.split(' ')
@@ -151,13 +153,13 @@ function isTakenByHaproxyAlone(header: Buffer): boolean {
 
 const isPort = (text: string): boolean => /^(0|[1-9]\d{0,4})$/.test(text) && Number(text) <= 65_535
 
-/** One IPv6 address is an IPv4 address, the other is not. */
+/** True if exactly one of the IPv6 addresses is an IPv4-mapped one. */
 function isMixed(header: Buffer): boolean {
   const isMapped = (at: number) => header.toString('hex', at, at + 12) === '00000000000000000000ffff'
   return header[13] === 0x21 && isMapped(16) !== isMapped(32)
 }
 
-t.test('both parsers judge alike, whole and byte by byte', async t => {
+t.test('both parsers give the same verdicts, for whole headers and byte by byte', async t => {
   const judgeInCpp = compileJudge(t.testdir())
   const left = headers(generated)
   for (let batch = left.take(batchSize).toArray(); batch.length > 0; batch = left.take(batchSize).toArray()) {
@@ -171,7 +173,7 @@ t.test('both parsers judge alike, whole and byte by byte', async t => {
   }
 })
 
-t.test('what HAProxy refuses is refused, and little more', { skip: missing }, async t => {
+t.test('the engines refuse the headers that HAProxy refuses, and few others', { skip: missing }, async t => {
   const port = await startHaproxy(t)
   let accepted = 0
 
@@ -182,14 +184,19 @@ t.test('what HAProxy refuses is refused, and little more', { skip: missing }, as
   })
 
   const unknown = differing.filter(judged => !isKnown(judged))
-  const [real, lost]: [object[], object[]] = [[], []]
+  const real: object[] = []
+  const lost: object[] = []
   for (const judged of unknown) {
     const again = await askHaproxy(port, judged.bytes)
     const list = again === judged.found ? real : lost
     list.push(shown(judged))
   }
-  t.same(real, [], 'HAProxy judges so')
-  t.same(lost, [], 'asked again, alone, HAProxy judges otherwise: the harness has lost an answer')
+  t.same(real, [], 'HAProxy gives the same verdict')
+  t.same(
+    lost,
+    [],
+    'HAProxy gives the same verdict when asked again alone; otherwise the harness lost an answer'
+  )
   t.ok(accepted > generated / 20, `${accepted} of ${generated} were accepted`)
   t.comment(`${accepted} of ${generated} accepted, ${differing.length} known differences`)
 })
@@ -204,7 +211,7 @@ for (const [name, openEngine] of Object.entries({
     const rule = await ruleTo([await openTarget(t, echo)], { firstRead: proxied, preamble: proxyV1 })
     await engine.open(rule)
 
-    // Few at once: a header has three seconds.
+    // Few at a time, because a header must arrive within three seconds.
     const differing = await askAll(headers(bytewise), 4, header => askBytewise(rule.from, header))
 
     t.same(differing.map(shown), [])

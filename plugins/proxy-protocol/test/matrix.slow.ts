@@ -1,5 +1,5 @@
-// In and out over TCP, versions 1 and 2, each kind of rule, IPv4 and IPv6, both engines: real server and agents, and
-// nginx and HAProxy as receivers and senders. nginx has no version 2 to send. UDP is in udp-matrix.slow.ts.
+// Headers in and out over TCP, in versions 1 and 2, for each kind of rule, IPv4 and IPv6, and both engines. Uses a real
+// server and agents, and nginx and HAProxy as receivers and senders. nginx cannot send version 2. See udp-matrix.slow.ts.
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { until } from '../../../test/engine/engine-fixture.ts'
@@ -56,7 +56,7 @@ const ports = { nginx: await receiver('nginx'), haproxy: await receiver('haproxy
 const logged = missing === false ? await startProxies(t, join(cluster.dir, 'proxies'), ports) : []
 const dead = await freePort()
 
-/** Creates a rule of the kind on two ports of the agent, and returns where callers meet the receiver. */
+/** Creates a rule of the kind on two ports of the agent, and returns where callers reach the receiver. */
 async function push(
   client: string,
   kind: Kind,
@@ -76,7 +76,7 @@ async function push(
   return kind === 'range' ? from + 1 : from
 }
 
-t.test('nginx and HAProxy read what targets get', { skip: missing }, async t => {
+t.test('nginx and HAProxy can read the headers that targets get', { skip: missing }, async t => {
   for (const engine of engines)
     for (const kind of kinds)
       for (const program of receivers)
@@ -96,7 +96,7 @@ t.test('nginx and HAProxy read what targets get', { skip: missing }, async t => 
   await requireNothingRefused(t)
 })
 
-t.test('what nginx and HAProxy write names the caller, also for targets', { skip: missing }, async t => {
+t.test('headers from nginx and HAProxy name the caller, also to targets', { skip: missing }, async t => {
   const ask = async ({ engine, kind, rule, program, version, sender }: Cell) => {
     await push(engine, kind, program, rule, { proxy_in: ['127.0.0.0/8'], proxy_out: version })
     for (const host of hosts) {
@@ -109,7 +109,7 @@ t.test('what nginx and HAProxy write names the caller, also for targets', { skip
   await requireNothingRefused(t)
 })
 
-t.test('a health check is a header without a caller, for nginx and HAProxy', { skip: missing }, async t => {
+t.test('a health check sends nginx and HAProxy a header without a caller', { skip: missing }, async t => {
   const noCaller = { nginx: /closed connection while waiting for request/, haproxy: /<BADREQ>/ }
   for (const engine of engines)
     for (const version of [1, 2]) {

@@ -1,4 +1,4 @@
-// nginx and HAProxy as receivers, which answer with the addresses that a header names, and as senders of headers.
+// nginx and HAProxy as senders of headers, and as receivers that answer with the addresses in a header.
 import { type ChildProcess, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { connect as connectTcp, type Socket } from 'node:net'
@@ -12,7 +12,7 @@ import { openCertificate } from '../../certificate/certificate.ts'
 
 const streamModule = '/usr/lib/nginx/modules/ngx_stream_module.so'
 
-/** Why the tests with these programs are skipped; false where both are installed. */
+/** The reason to skip tests with these programs; false if both are installed. */
 export const missing: string | false =
   spawnSync('nginx', ['-v']).status === 0 &&
   spawnSync('haproxy', ['-v']).status === 0 &&
@@ -39,7 +39,7 @@ export interface Ports {
   readonly senders: readonly Sender[]
 }
 
-/** Starts both programs, as receivers and as senders, with their files in a new directory. Returns what they log. */
+/** Starts both programs as receivers and senders, with their files in a new directory. Returns their log lines. */
 export async function startProxies(t: Test, dir: string, ports: Ports): Promise<readonly string[]> {
   mkdirSync(dir)
   mkdirSync(join(dir, 'tls'), { mode: 0o700 })
@@ -157,10 +157,10 @@ ${senders
 
 export interface Seen {
   readonly own: string // the caller's address and port
-  readonly body: string // what the receiver has answered
+  readonly body: string // the receiver's answer
 }
 
-/** Sends a request to a port, with TLS for a server name where one is given. */
+/** Sends a request to a port, with TLS if a server name is given. */
 export async function request(host: string, port: number, servername: string | null): Promise<Seen> {
   const socket: Socket =
     servername === null

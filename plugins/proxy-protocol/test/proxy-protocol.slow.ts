@@ -1,4 +1,4 @@
-// A real server and two agents in a row, with either engine: the first writes the header that the second reads.
+// A real server and two agents in a row, with each engine: the first agent sends the header that the second reads.
 import { createSocket, type Socket as UdpSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
@@ -25,7 +25,7 @@ for (const engine of engines)
   for (const place of ['front', 'back'])
     await startAgent(t, cluster, `${place}-${engine}`, { env: { SVC_ENGINE: engine } })
 
-/** A reset may come before 'connect': then `endOf` returns it. */
+/** A reset can come before 'connect'; `endOf` then returns it. */
 async function openCaller(t: Test, port: number, host: string, localAddress = host): Promise<Socket> {
   const socket = connect({ port, host, localAddress })
   t.teardown(() => socket.destroy())
@@ -52,31 +52,28 @@ const bothAddresses = (host: string) =>
   Buffer.from([...(addressBytes[host] ?? []), ...(addressBytes[host] ?? [])])
 
 for (const engine of engines) {
-  t.test(
-    `others than proxies, and callers without a header, are refused and counted (${engine})`,
-    async t => {
-      const server = createServer(socket => socket.on('error', () => {}).pipe(socket))
-      await once(server.listen(0, '127.0.0.1'), 'listening')
-      t.teardown(() => server.close())
-      const { port: target } = server.address() as { readonly port: number }
-      const { id, port } = await push(`back-${engine}`, target, { proxy_in })
+  t.test(`callers that are not proxies or send no header are refused and counted (${engine})`, async t => {
+    const server = createServer(socket => socket.on('error', () => {}).pipe(socket))
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    t.teardown(() => server.close())
+    const { port: target } = server.address() as { readonly port: number }
+    const { id, port } = await push(`back-${engine}`, target, { proxy_in })
 
-      const untrusted = await openCaller(t, port, '127.0.0.1', '127.0.0.2')
-      untrusted.write(binaryHeader())
-      const headless = await openCaller(t, port, '127.0.0.1')
-      headless.write('GET / HTTP/1.1\r\n\r\n')
-      t.same(await Promise.all([endOf(untrusted), endOf(headless)]), ['reset', 'reset'])
+    const untrusted = await openCaller(t, port, '127.0.0.1', '127.0.0.2')
+    untrusted.write(binaryHeader())
+    const headless = await openCaller(t, port, '127.0.0.1')
+    headless.write('GET / HTTP/1.1\r\n\r\n')
+    t.same(await Promise.all([endOf(untrusted), endOf(headless)]), ['reset', 'reset'])
 
-      const { rejected } = await statsOf(
-        cluster,
-        id,
-        ({ rejected }) => 'proxy_header' in rejected && 'proxy_untrusted' in rejected
-      )
-      t.same(rejected, { proxy_header: 1, proxy_untrusted: 1 })
-    }
-  )
+    const { rejected } = await statsOf(
+      cluster,
+      id,
+      ({ rejected }) => 'proxy_header' in rejected && 'proxy_untrusted' in rejected
+    )
+    t.same(rejected, { proxy_header: 1, proxy_untrusted: 1 })
+  })
 
-  t.test(`a datagram names its caller, the first or each, over two agents (${engine})`, async t => {
+  t.test(`the first or each datagram names its caller, over two agents (${engine})`, async t => {
     const target = await openSocket(t, '127.0.0.1')
     for (const datagrams of ['first', 'each'])
       for (const host of hosts) {
@@ -101,16 +98,23 @@ for (const engine of engines) {
   })
 }
 
-t.test('rules that share a port need the same senders: the header comes before the TLS name', async t => {
-  const listen_port = await freePort()
-  await push('front-native', 9, { listen_port, sni_pattern: 'a.example', proxy_in: ['10.0.0.2', '10.0.0.1'] })
-  await push('front-native', 9, {
-    listen_port,
-    sni_pattern: 'b.example',
-    proxy_in: ['10.0.0.1', '10.0.0.2/32']
-  })
+t.test(
+  'rules that share a port need the same proxies, because the header comes before the TLS name',
+  async t => {
+    const listen_port = await freePort()
+    await push('front-native', 9, {
+      listen_port,
+      sni_pattern: 'a.example',
+      proxy_in: ['10.0.0.2', '10.0.0.1']
+    })
+    await push('front-native', 9, {
+      listen_port,
+      sni_pattern: 'b.example',
+      proxy_in: ['10.0.0.1', '10.0.0.2/32']
+    })
 
-  await t.rejects(push('front-native', 9, { listen_port, sni_pattern: 'c.example' }), {
-    message: /activation_failed.*the same proxies in front \(proxy_in/
-  })
-})
+    await t.rejects(push('front-native', 9, { listen_port, sni_pattern: 'c.example' }), {
+      message: /activation_failed.*the same proxies in front \(proxy_in/
+    })
+  }
+)

@@ -1,4 +1,4 @@
-// The files of nginx and HAProxy that the README shows, before and behind a real agent, at addresses of this host.
+// Runs the files of nginx and HAProxy from the README, in front of and behind a real agent, at addresses of this host.
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -23,7 +23,7 @@ const samples = new Map(
 /** Ports of 127.0.0.1 that replace the addresses in samples. */
 type Places = Readonly<Record<string, number>>
 
-/** Starts the program of a sample, and waits for the port of `listen`. Returns how to read what it logs. */
+/** Starts the program of a sample, and waits for the port of `listen`. Returns a reader of its log. */
 async function start(
   t: Test,
   dir: string,
@@ -38,7 +38,8 @@ async function start(
     .replaceAll(/10\.0\.0\.\d/g, '127.0.0.1')
     .replace('/var/log/nginx/', `${dir}/`)
     .replace('http {', `http {\n${temporary.map(name => `${name}_temp_path ${dir}/${name};`).join('\n')}`)
-  const [file, log] = [join(dir, 'config'), join(dir, 'access.log')]
+  const file = join(dir, 'config')
+  const log = join(dir, 'access.log')
   writeFileSync(file, text)
   writeFileSync(log, '')
 
@@ -64,7 +65,8 @@ for (const [receiver, address] of Object.entries(receivers))
   t.test(`${receiver} logs the caller, behind each sender`, { skip: missing }, async t => {
     const cluster = await testCluster(t)
     await startAgent(t, cluster, 'edge')
-    const [port, listen_port] = [await freePort(), await freePort()]
+    const port = await freePort()
+    const listen_port = await freePort()
     const pgbouncer = await openTarget(t, socket => socket.once('data', () => socket.end('hello')))
     const places = { [address]: port, '127.0.0.1:6433': pgbouncer }
     const logged = await start(t, join(cluster.dir, receiver), receiver, address, places)

@@ -1,6 +1,6 @@
-// In and out over UDP, each kind of rule, first datagram and each, IPv4 and IPv6, both engines: real server and agents,
-// and dnsdist as receiver and sender. Not nginx, which reads no header of UDP and writes version 1 there, which has no
-// datagrams; not HAProxy, which forwards no UDP. Rules by TLS names are TCP.
+// Headers in and out over UDP, in the first or each datagram, for each kind of rule, IPv4 and IPv6, and both engines. Uses
+// a real server and agents, and dnsdist as receiver and sender. nginx cannot read headers over UDP, and sends version 1,
+// which does not support datagrams. HAProxy does not forward UDP. Rules with TLS names are TCP.
 import { type ChildProcess, spawnSync } from 'node:child_process'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
@@ -26,7 +26,7 @@ interface Cell {
   readonly sender: number // a port of dnsdist in front of it
 }
 
-/** Answers each query with what its header says: source, destination, and the sizes of its values by type. */
+/** Answers each query with the content of its header: source, destination, and the sizes of its values by type. */
 const receiverConfig = (ports: readonly number[]): string => `
 setSecurityPollSuffix("") setACL({"0.0.0.0/0", "::/0"}) setProxyProtocolACL({"127.0.0.1/32"})
 ${ports.map(port => `addLocal("127.0.0.1:${port}")`).join('\n')}
@@ -83,46 +83,50 @@ async function ask(host: string, port: number, times: number): Promise<{ own: st
 
 const shown = (host: string, port: number): string => (host === '::1' ? `[::1]:${port}` : `${host}:${port}`)
 
-t.test('over UDP, dnsdist reads what targets get, and names callers to rules', { skip: missing }, async t => {
-  const cluster = await testCluster(t)
-  for (const engine of engines) await startAgent(t, cluster, engine, { env: { SVC_ENGINE: engine } })
-  const receiver = await freePort(2)
-  const cells: Cell[] = []
-  for (const engine of engines)
-    for (const kind of kinds)
-      for (const datagrams of ['first', 'each'] as const)
-        for (const host of hosts)
-          cells.push({ engine, kind, datagrams, host, port: await freePort(2), sender: await freePort() })
-  await startDnsdist(join(cluster.dir, 'receiver.conf'), receiverConfig([receiver, receiver + 1]))
+t.test(
+  'over UDP, dnsdist reads the headers that targets get, and names callers to rules',
+  { skip: missing },
+  async t => {
+    const cluster = await testCluster(t)
+    for (const engine of engines) await startAgent(t, cluster, engine, { env: { SVC_ENGINE: engine } })
+    const receiver = await freePort(2)
+    const cells: Cell[] = []
+    for (const engine of engines)
+      for (const kind of kinds)
+        for (const datagrams of ['first', 'each'] as const)
+          for (const host of hosts)
+            cells.push({ engine, kind, datagrams, host, port: await freePort(2), sender: await freePort() })
+    await startDnsdist(join(cluster.dir, 'receiver.conf'), receiverConfig([receiver, receiver + 1]))
 
-  const push = ({ engine, kind, datagrams, port }: Cell, proxy_in: readonly string[] | null) =>
-    cluster.call<{ rule_id: string }>('POST', '/v1/rules', {
-      ...{ client: engine, protocol: 'udp', listen_port: port, proxy_in },
-      ...{ proxy_out: 2, proxy_out_udp: datagrams },
-      ...(kind === 'range' && { listen_port_end: port + 1 }),
-      targets: (kind === 'several targets' ? [0, 1] : [0]).map(at => ({
-        host: '127.0.0.1',
-        port: receiver + at
-      }))
-    })
-  const readOne = async (cell: Cell) => {
-    const { kind, datagrams, host } = cell
-    const { rule_id: id } = await push(cell, null)
-    const port = kind === 'range' ? cell.port + 1 : cell.port
-    const { own, answers } = await ask(host, port, datagrams === 'each' ? 2 : 1)
-    for (const answer of answers) t.equal(answer, `${own} ${shown(host, port)} 4 16`, JSON.stringify(cell))
-    t.match(await cluster.call('GET', `/v1/rules/${id}/stats`), { rejected: {} })
-    await cluster.call('DELETE', `/v1/rules/${id}`)
-  }
-  await Promise.all(cells.map(readOne))
+    const push = ({ engine, kind, datagrams, port }: Cell, proxy_in: readonly string[] | null) =>
+      cluster.call<{ rule_id: string }>('POST', '/v1/rules', {
+        ...{ client: engine, protocol: 'udp', listen_port: port, proxy_in },
+        ...{ proxy_out: 2, proxy_out_udp: datagrams },
+        ...(kind === 'range' && { listen_port_end: port + 1 }),
+        targets: (kind === 'several targets' ? [0, 1] : [0]).map(at => ({
+          host: '127.0.0.1',
+          port: receiver + at
+        }))
+      })
+    const readOne = async (cell: Cell) => {
+      const { kind, datagrams, host } = cell
+      const { rule_id: id } = await push(cell, null)
+      const port = kind === 'range' ? cell.port + 1 : cell.port
+      const { own, answers } = await ask(host, port, datagrams === 'each' ? 2 : 1)
+      for (const answer of answers) t.equal(answer, `${own} ${shown(host, port)} 4 16`, JSON.stringify(cell))
+      t.match(await cluster.call('GET', `/v1/rules/${id}/stats`), { rejected: {} })
+      await cluster.call('DELETE', `/v1/rules/${id}`)
+    }
+    await Promise.all(cells.map(readOne))
 
-  // dnsdist sends all callers of a rule from one port, which is one flow: each rule has one caller here.
-  await startDnsdist(join(cluster.dir, 'senders.conf'), sendersConfig(cells))
-  const nameOne = async (cell: Cell) => {
-    const { rule_id: id } = await push(cell, ['127.0.0.1'])
-    const { own, answers } = await ask(cell.host, cell.sender, 1)
-    t.equal(answers[0], `${own} ${shown(cell.host, cell.sender)} 4 16`, `behind, ${JSON.stringify(cell)}`)
-    t.match(await cluster.call('GET', `/v1/rules/${id}/stats`), { rejected: {} })
+    // dnsdist sends all callers of a rule from one port, which is one flow: each rule has one caller here.
+    await startDnsdist(join(cluster.dir, 'senders.conf'), sendersConfig(cells))
+    const nameOne = async (cell: Cell) => {
+      const { rule_id: id } = await push(cell, ['127.0.0.1'])
+      const { own, answers } = await ask(cell.host, cell.sender, 1)
+      t.equal(answers[0], `${own} ${shown(cell.host, cell.sender)} 4 16`, `behind, ${JSON.stringify(cell)}`)
+      t.match(await cluster.call('GET', `/v1/rules/${id}/stats`), { rejected: {} })
+    }
+    await Promise.all(cells.map(nameOne))
   }
-  await Promise.all(cells.map(nameOne))
-})
+)

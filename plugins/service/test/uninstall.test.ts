@@ -1,11 +1,11 @@
-// Installing where it would not start, and uninstalling, with the real program. systemctl is a script that notes its calls.
+// Refused installs and uninstalls, with the real program. systemctl is a script that records its calls.
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { sluice } from '../../../test/support/process.ts'
 
-t.test('install refuses what would not start, with the remedy, and writes nothing', async t => {
+t.test('install refuses a service that would not start, with a remedy, and writes nothing', async t => {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-service-')) // any user may enter its parents
   t.teardown(() => rmSync(dir, { recursive: true }))
   chmodSync(dir, 0o755)
@@ -78,6 +78,6 @@ t.test('uninstall removes the unit, and stops the service if systemd has loaded 
   t.notMatch(readFileSync(calls, 'utf8').split('daemon-reload')[1], 'disable', 'another file is loaded')
 
   writeFileSync(file, '[Unit]\nDescription=mine\n')
-  t.match(await run('uninstall', ''), { code: 2, stderr: /not a unit of sluice service install/ })
+  t.match(await run('uninstall', ''), { code: 2, stderr: /sluice service install did not write/ })
   t.ok(existsSync(file))
 })

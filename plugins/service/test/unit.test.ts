@@ -1,9 +1,9 @@
-// The units are verified with the tools of systemd, where they are installed.
+// Verifies the units with the tools of systemd, if they are installed.
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { type Role, unitOf } from '../unit.ts'
+import { formatUnit, type Role } from '../unit.ts'
 
 const roles: readonly Role[] = ['server', 'agent']
 const skip = spawnSync('systemd-analyze', ['--version']).error
@@ -16,7 +16,7 @@ for (const role of roles)
   t.test(`the unit of the ${role} is valid, with an exposure level of 1.5 at most`, { skip }, async t => {
     for (const user of [null, 'root']) {
       const file = join(t.testdir(), `sluice-${role}.service`)
-      writeFileSync(file, unitOf({ role, user, configFile: null }, argv))
+      writeFileSync(file, formatUnit({ role, user, configFile: null }, argv))
 
       const verified = spawnSync('systemd-analyze', ['verify', file], { encoding: 'utf8' })
       const security = spawnSync('systemd-analyze', ['security', '--offline=true', '--threshold=15', file], {
@@ -30,7 +30,7 @@ for (const role of roles)
   })
 
 t.test('the units have one capability, many descriptors, and no restart of a revoked agent', async t => {
-  const [server, agent] = roles.map(role => unitOf({ ...plain, role }, argv))
+  const [server, agent] = roles.map(role => formatUnit({ ...plain, role }, argv))
 
   for (const unit of [server, agent]) {
     t.match(unit, /^CapabilityBoundingSet=CAP_NET_BIND_SERVICE$/m)
@@ -44,12 +44,12 @@ t.test('the units have one capability, many descriptors, and no restart of a rev
 })
 
 t.test('user and configuration are inserted and quoted for systemd', async t => {
-  const unit = unitOf({ role: 'server', user: 'sluice', configFile: '/etc/my sluice/100%.toml' }, argv)
+  const unit = formatUnit({ role: 'server', user: 'sluice', configFile: '/etc/my sluice/100%.toml' }, argv)
 
   t.match(unit, /^User=sluice\nGroup=sluice$/m)
   t.match(unit, / server --config "\/etc\/my sluice\/100%%\.toml"$/m)
   t.throws(
-    () => unitOf({ role: 'server', user: 'a\nExecStartPre=x', configFile: null }, argv),
+    () => formatUnit({ role: 'server', user: 'a\nExecStartPre=x', configFile: null }, argv),
     /not a valid name of a system user/
   )
 })

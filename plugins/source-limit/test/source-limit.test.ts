@@ -20,12 +20,13 @@ async function openApp(t: Test) {
   return { server, agent, push, patch, planned }
 }
 
-t.test('the engine gets the limits of a rule, under one name for the life of the rule', async t => {
+t.test('the engine gets the limits of a rule, with the same names after each change', async t => {
   const { agent, push, patch, planned } = await openApp(t)
   const { status, body } = await push({ connections: 4, new_connections: 10 })
   t.match({ status, body }, { status: 201, body: { source_limit: { connections: 4, within_secs: 10 } } })
   const refusal = 'source_limit'
-  const [fresh, open] = [`source-limit new ${body.rule_id}`, `source-limit open ${body.rule_id}`]
+  const fresh = `source-limit new ${body.rule_id}`
+  const open = `source-limit open ${body.rule_id}`
   t.same(planned(), [
     { name: fresh, of: 'new', max: 10, perMs: 10_000, refusal },
     { name: open, of: 'open', max: 4, perMs: 1, refusal }
@@ -42,14 +43,14 @@ t.test('the engine gets the limits of a rule, under one name for the life of the
   t.same(agent.engine.filtersSet.at(-1)?.filters.sourceLimits, [])
 })
 
-t.test('an agent keeps the limits over a restart', async t => {
+t.test('an agent has the limits after a restart', async t => {
   const { agent, push, planned } = await openApp(t)
   await push({ connections: 4 })
   await agent.restart()
   t.match(planned(), [{ of: 'open', max: 4 }])
 })
 
-t.test('an invalid limit is refused with the name of the part', async t => {
+t.test('an invalid limit is refused with the name of its property', async t => {
   const { push } = await openApp(t)
   for (const [limit, field] of [
     [{ connections: 0 }, '/source_limit/connections'],

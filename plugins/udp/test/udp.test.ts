@@ -8,7 +8,7 @@ import { capability, Settings, settingsPart } from '../wire.ts'
 const plugins = ['users', 'clients', 'rules', 'grants', 'udp']
 const capableAgent = { capabilities: { [capability.id]: capability.since } }
 
-t.test('a UDP rule is sent to a client that supports it, beside a TCP rule on the same port', async t => {
+t.test('a client that supports UDP receives a UDP rule and a TCP rule on the same port', async t => {
   const on = await rulesFixture(t, { plugins })
   const agent = await on.connect(await on.enroll(), capableAgent)
 
@@ -33,18 +33,21 @@ t.test('grants apply by protocol', async t => {
   t.equal((await on.call('POST', '/v1/rules', { ...body, protocol: 'udp' }, ada)).status, 201)
 })
 
-t.test('the agent gets flow cap and idle time with Welcome, and applies them to later rules', async t => {
-  const on = await rulesFixture(t, {
-    plugins,
-    keys: { udp_max_flows_per_rule: 65_535, udp_flow_idle_secs: 7 }
-  })
-  const agent = await on.connect(await on.enroll(), capableAgent)
-  const part = agent.welcome.parts[settingsPart]!
-  const codec = openCodec([Settings])
-  const configured: object[] = []
+t.test(
+  'the agent gets the flow limit and idle time with Welcome, and applies them to later rules',
+  async t => {
+    const on = await rulesFixture(t, {
+      plugins,
+      keys: { udp_max_flows_per_rule: 65_535, udp_flow_idle_secs: 7 }
+    })
+    const agent = await on.connect(await on.enroll(), capableAgent)
+    const part = agent.welcome.parts[settingsPart]!
+    const codec = openCodec([Settings])
+    const configured: object[] = []
 
-  t.same(codec.decode(Settings, part), { max_flows_per_rule: 65_535, flow_idle_secs: 7 })
-  const call = { codec, rules: { configure: (settings: object) => void configured.push(settings) } }
-  udp.connected({ welcomePart: (key: string) => agent.welcome.parts[key] } as never, call as never)
-  t.same(configured, [{ udpFlowCap: 65_535, udpIdleMs: 7000 }])
-})
+    t.same(codec.decode(Settings, part), { max_flows_per_rule: 65_535, flow_idle_secs: 7 })
+    const call = { codec, rules: { configure: (settings: object) => void configured.push(settings) } }
+    udp.connected({ welcomePart: (key: string) => agent.welcome.parts[key] } as never, call as never)
+    t.same(configured, [{ udpFlowCap: 65_535, udpIdleMs: 7000 }])
+  }
+)

@@ -1,4 +1,4 @@
-// A plugin that blocks the server for two seconds, or throws an error that nobody catches.
+// A plugin that blocks the server for two seconds, or throws an uncaught error.
 import { EventEmitter } from 'node:events'
 import { connect } from 'node:net'
 import { definePlugin, defineRoute, Type } from 'sluice/plugin'
@@ -23,7 +23,7 @@ const drop = defineRoute({
   action: 'drop',
   access: 'superadmin',
   status: 204,
-  summary: 'Throws an error that nobody catches, in a timer or a promise.',
+  summary: 'Throws an uncaught error in a timer or a promise.',
   schema: () => ({
     query: Type.Object({ by: Type.String() }, { additionalProperties: false }),
     reply: Type.Void()
@@ -36,7 +36,7 @@ const drop = defineRoute({
       throw error
     }
     if (query.by === 'socket')
-      connect(1, '127.0.0.1') // nobody listens there, nor to its error
+      connect(1, '127.0.0.1') // fails, without an error listener
     else if (query.by === 'listener') setImmediate(() => new EventEmitter().on('x', fail).emit('x'))
     else if (query.by !== 'promise') setTimeout(fail)
     else void Promise.resolve().then(fail)
@@ -49,7 +49,7 @@ const beat = defineRoute({
   action: 'beat',
   access: 'superadmin',
   status: 204,
-  summary: 'Fails in timers of the server, as if no plugin had begun it.',
+  summary: 'Fails in timers of the server, as if no plugin had started them.',
   schema: () => ({ reply: Type.Void() }),
   async run({ clock }) {
     const fail = async () => {
