@@ -36,5 +36,8 @@ t.test('sluice explain-error shows one code, and names the closest for another',
   t.match(JSON.parse(stdout), { code: 'port_in_use', http: 409, exit: 5, by: 'rules', remedy: /ss -ltnup/ })
 
   t.match(await sluice(['explain-error', 'port_in_us']), { code: 8, stderr: /did you mean port_in_use\?/ })
-  t.match(await sluice(['explain-error', 'constructor']), { code: 8, stderr: /no built-in error code "constructor"/ })
+  t.match(await sluice(['explain-error', 'constructor']), {
+    code: 8,
+    stderr: /no built-in error code "constructor"/
+  })
 })
