@@ -8,8 +8,9 @@ import type { LogLine } from '../../../kit/test-server.ts'
 import { recordLog } from '../../../kit/test-server.ts'
 import { isStoreWorking } from '../../../kit/test-store.ts'
 import { openStoreIn } from '../../../test/support/store.ts'
-import { openNextPins, setStoreValue, unawareClients } from '../certificate-pins.ts'
+import { setStoreValue, unawareClients } from '../certificate-pins.ts'
 import { NextPinRow } from '../entities.ts'
+import { openNextPins } from '../next-pins.ts'
 import plugin from '../plugin.ts'
 
 const next = 'b'.repeat(64)
