@@ -6,7 +6,7 @@ import type { Call, Resource, Work } from '../../../kernel/http/route.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { faultOf } from '../server/error-body.ts'
 import type { ActCall } from './act-without-request.ts'
-import { type Decision, decisionOf, isUnavailable, type Recorder } from './decision.ts'
+import { type Decision, decisionAbout, isUnavailable, type Recorder } from './decision.ts'
 
 /** One of several changes, equivalent to a separate request. */
 export interface Part {
@@ -175,7 +175,7 @@ class Group {
       return await em.transactional(async em => {
         const result = await work(em)
         const changed = typeof of === 'function' ? of(result as never) : of
-        const decision = this.#decisionOf(part, { status: part.status, reason: null, resource: changed })
+        const decision = this.#decisionOn(part, { status: part.status, reason: null, resource: changed })
         return { result, decision: await this.#deps.recorder.write(decision, em) }
       })
     } catch (error) {
@@ -193,26 +193,17 @@ class Group {
     const { store, recorder } = this.#deps
     const { http: status, code: reason } = errorCode
     if (!recorder.isNeeded() || isUnavailable(status, reason)) return
-    const made = this.#decisionOf(part, { status, reason, resource: null }) // once, even if the change is retried
+    const made = this.#decisionOn(part, { status, reason, resource: null }) // once, even if the change is retried
     await store.change(em =>
       decision ? recorder.complete(decision, status, reason, em) : recorder.write(made, em)
     )
   }
 
-  #decisionOf(part: Part, outcome: Pick<Parameters<typeof decisionOf>[0], 'status' | 'reason' | 'resource'>) {
-    const { principal, requestInfo, requestId } = this.#call
-    return decisionOf({
-      ...outcome,
-      timestamp: this.#deps.clock.now(),
-      action: part.action,
-      actor: principal.userId,
-      role: principal.role,
-      authMethod: principal.method,
-      remoteAddr: requestInfo.remoteAddr,
-      method: requestInfo.method,
-      path: requestInfo.path,
-      requestId
-    })
+  #decisionOn(
+    { action }: Part,
+    outcome: Pick<Parameters<typeof decisionAbout>[1], 'status' | 'reason' | 'resource'>
+  ) {
+    return decisionAbout(this.#call, { ...outcome, action, timestamp: this.#deps.clock.now() })
   }
 
   /** Logs errors that are no Faults: the caller learns only the request id. */

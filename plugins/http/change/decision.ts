@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { newId } from '../../../kernel/base/id.ts'
 import type { Principal, Role } from '../../../kernel/http/principal.ts'
-import type { FieldChange, Resource } from '../../../kernel/http/route.ts'
+import type { Call, FieldChange, Resource } from '../../../kernel/http/route.ts'
 import { defineSlot, type SlotReader } from '../../../kernel/slot.ts'
 import { bootstrapRequired } from '../codes.ts'
 
@@ -47,6 +47,24 @@ export const decisionOf = ({ resource, ...made }: Made): Decision => ({
   changes: boundedChanges(resource?.changes?.() ?? null),
   outcome: isDenial(made.status, made.reason) ? 'deny' : 'allow'
 })
+
+/** Returns the decision about a request or a part of one. */
+export function decisionAbout(
+  { principal, requestInfo, requestId }: Pick<Call, 'principal' | 'requestInfo' | 'requestId'>,
+  about: Pick<Made, 'action' | 'resource' | 'status' | 'reason' | 'timestamp'>
+): Decision {
+  const isAuthenticated = principal.method !== 'none'
+  return decisionOf({
+    ...about,
+    actor: isAuthenticated ? principal.userId : null,
+    role: isAuthenticated ? principal.role : null,
+    authMethod: principal.method,
+    remoteAddr: requestInfo.remoteAddr,
+    method: requestInfo.method,
+    path: requestInfo.path,
+    requestId
+  })
+}
 
 const maxChanges = 64
 const maxChars = 1000 // of a value as JSON; longer values are cut

@@ -4,7 +4,7 @@ import { attributionOf } from '../../../kernel/base/attribution.ts'
 import { Fault } from '../../../kernel/base/errors.ts'
 import type { Listing } from '../../../kernel/http/list-route.ts'
 import type { Media } from '../../../kernel/http/route.ts'
-import { type Decision, decisionOf, isDenial, isTransient, isUnavailable } from '../change/decision.ts'
+import { decisionAbout, isDenial, isTransient, isUnavailable } from '../change/decision.ts'
 import { pageOf } from '../list/page-query.ts'
 import { isRead, type Outcome, pathOf, type RequestContext } from '../request/request-context.ts'
 import { acceptsGzip, isLong, openCompression } from '../server/compression.ts'
@@ -97,42 +97,20 @@ function openOutcomes(
   idempotency: Pick<Idempotency, 'recordOutcome'>
 ) {
   return async (context: RequestContext, outcome: Outcome): Promise<void> => {
-    const { decision, claim } = context
+    const { decision, claim, route, resource } = context
     const { status, reason } = outcome
     const needsNone = (isRead(context) && !isDenial(status, reason)) || isUnavailable(status, reason)
     const isRecorded = decision ? decision.status === status : needsNone
     const keptClaim = claim && !claim.earlier && !isTransient(status) ? claim : null
     if (!keptClaim && (isRecorded || !recorder.isNeeded())) return
-    const made = decisionAbout(context, status, reason, clock.now()) // once, even if the change is retried
+    const about = { action: route.action, resource, status, reason, timestamp: clock.now() }
+    const made = decisionAbout(context, about) // once, even if the change is retried
     context.decision = await store.change(async em => {
       if (keptClaim) await idempotency.recordOutcome(keptClaim, context, outcome, em)
       if (isRecorded) return decision
       return decision ? recorder.complete(decision, status, reason, em) : recorder.write(made, em)
     })
   }
-}
-
-export function decisionAbout(
-  { route, requestInfo, principal, resource, requestId }: RequestContext,
-  status: number | null,
-  reason: string | null,
-  timestamp: number
-): Decision {
-  const isAuthenticated = principal.method !== 'none'
-  return decisionOf({
-    timestamp,
-    action: route.action,
-    actor: isAuthenticated ? principal.userId : null,
-    role: isAuthenticated ? principal.role : null,
-    authMethod: principal.method,
-    remoteAddr: requestInfo.remoteAddr,
-    method: requestInfo.method,
-    path: requestInfo.path,
-    resource,
-    status,
-    reason,
-    requestId
-  })
 }
 
 export function setCommonHeaders({ id }: FastifyRequest, reply: FastifyReply): void {

@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { runAs, withTimeout } from '../../../kernel/base/attribution.ts'
 import type { Call, Route } from '../../../kernel/http/route.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
+import { decisionAbout } from '../change/decision.ts'
 import { etagAfter, etagOf, requireMatch } from '../request/etag.ts'
 import { onceClosed, type RequestContext } from '../request/request-context.ts'
 import type { SendConstant } from '../server/constant-reply.ts'
@@ -10,7 +11,7 @@ import type { HttpOptions } from '../settings.ts'
 import { eventsOf, type Streams } from '../streams/streams.ts'
 import type { Guard } from './guard.ts'
 import { type Idempotency, secretSpent } from './idempotency.ts'
-import { decisionAbout, type Responder } from './responder.ts'
+import type { Responder } from './responder.ts'
 
 const timeoutSecs = 90 // routes wait for agents for at most 60 s
 
@@ -65,8 +66,9 @@ function openChange(
       if (conditions) requireMatch(conditions, before) // after the refusals of `work`: 404, 403
       const resource = typeof of === 'function' ? of(result) : of
       const status = route.outcome === 'deferred' ? null : route.status
+      const about = { action: route.action, resource, status, reason: null, timestamp: clock.now() }
       const [decision, etag] = await Promise.all([
-        recorder.write(decisionAbout({ ...context, resource }, status, null, clock.now()), em),
+        recorder.write(decisionAbout(context, about), em),
         route.status === 204 ? null : etagAfter(resource, result, em),
         claim && idempotency.recordChange(claim, resource, em)
       ])
