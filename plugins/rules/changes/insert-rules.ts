@@ -198,7 +198,7 @@ const isMovedFrom = (holder: Rule, { listenFrom, listenTo }: Rule): boolean =>
   holder.listenFrom > listenTo || holder.listenTo < listenFrom
 
 /** Returns a fault for each stored rule that exceeds a limit on its client. All rules have one owner. */
-export async function overLimits(
+async function overLimits(
   rules: readonly Rule[],
   limits: Static<typeof keys>,
   em: EntityManager
