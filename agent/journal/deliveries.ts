@@ -18,9 +18,9 @@ interface Position {
 }
 
 /**
- * Counts the bytes that an owner has delivered in all, and those that a message of the server does not include. Each
- * message names the last report that the server had committed. The agent may have heard of later commits by then, so
- * committed rows stay for 60 more reports.
+ * Counts all bytes that an owner has delivered, and the bytes that a message of the server does not include yet. Each
+ * message names the last report that the server had committed. The agent may know of later commits by then, so it keeps
+ * committed rows for 60 more reports.
  */
 export interface Deliveries {
   /** Adds the bytes of journal rows. Must be called in the transaction that writes the rows. */
@@ -30,7 +30,7 @@ export interface Deliveries {
   markCommitted(epoch: number, seq: number): void
   /** Adopts what the server has of an epoch. It may be less than it once acknowledged. */
   reconcile(epoch: number, seq: number): void
-  /** Restores the rows of these rules that were pruned and whose journal rows are pending again. */
+  /** Restores pruned rows of these rules if their journal rows are pending again. */
   restorePruned(rules: readonly JournalRule[]): void
   /** Returns all bytes that the owner's rules have ever delivered. */
   total(owner: string): number

@@ -14,7 +14,7 @@ interface Entry {
 /** A report has arrived if its stream stays up this long: a dead stream is noticed within 30 s. */
 const arrivedAfterMs = 60_000
 
-/** Removed objects whose connections still drain. Reports each removal to the server when the drain has ended. */
+/** Holds removed objects while their connections drain. Reports each removal to the server when the drain ends. */
 export interface DrainingObjects {
   add(removal: Removal, done: Promise<void>): void
   /** Returns the revision of a removal that is not forgotten yet; otherwise 0. */

@@ -89,8 +89,8 @@ export class ManagedObjects implements AgentObjects {
   }
 
   /**
-   * Runs `change`, which replaces the owners of kinds, while the objects of the leaving kinds are out of force. Then
-   * applies all objects again, except limits whose owner stays.
+   * Withdraws the objects of the leaving kinds, and runs `change`, which replaces the owners of kinds. Then applies all
+   * objects again, except limits with an unchanged owner.
    */
   changeOwners<T>(leaving: ReadonlySet<string>, change: () => Promise<T>): Promise<T> {
     return this.#serially(async () => {

@@ -24,7 +24,7 @@ export interface RuleSpec {
   readonly preferIpv6: boolean
   readonly fields: Readonly<Record<string, Uint8Array>> // encoded message by field key
   readonly paused?: boolean // accepts nothing
-  /** How connections end whose target is removed, or whose rule is paused. Default: 'keep'. */
+  /** Says how connections end if their target is removed or their rule is paused. Default: 'keep'. */
   readonly existing?: 'keep' | 'drain' | 'cut'
 }
 
@@ -104,12 +104,12 @@ export interface AgentRules {
   /** Returns the closed rules with their reasons: the pause, the field, or why the port cannot open again. */
   closed(): ReadonlyMap<string, string>
   /**
-   * Replaces the weights of an open rule whose plan has a `balance`, until the weights in the plan change. Throws Refused
+   * Replaces the weights of an open rule with a `balance` in its plan, until the weights in the plan change. Throws Refused
    * unless there is one weight for each target.
    */
   setWeights(ruleId: string, weights: readonly number[]): void
   /**
-   * Sets the shares of the targets of a rule whose plan has a `balance`, for new connections and flows. They stay until the
+   * Sets the shares of targets for new connections and flows. The plan of the rule must have a `balance`. They stay until the
    * next call. A target that a change adds has its whole weight, unless the hook `changed` sets a share. Plugins get a
    * `TargetEvent` when an ejection starts or ends. Throws Refused unless there is one share for each target.
    */

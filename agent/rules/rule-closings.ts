@@ -18,7 +18,7 @@ interface Options {
   readonly drainMs: () => number
 }
 
-/** Rules are named by the key of their own meter. */
+/** Identifies each rule by the key of the meter that only this rule uses. */
 export interface RuleClosings {
   /** Sets how a field closes the rule; null: not. A closing that equals the current one changes nothing. */
   set(meter: string, field: string, closing: Closing | null): void

@@ -71,7 +71,7 @@ export class Rules implements AgentRules {
   readonly #engineRules: EngineRules
   readonly #shares: TargetShares
   readonly #running = new Map<string, RunningRule>() // by rule id
-  readonly #ruleOf = new Map<string, string>() // rule id by the key of its own meter
+  readonly #ruleOf = new Map<string, string>() // rule id by meter key
   readonly #turns = new Map<string, Promise<unknown>>() // the last operation by rule id
   readonly #reopening = new Map<string, Reopening>() // by rule id
   readonly #drains = new Set<Release>() // timers for connections of removed ports or targets

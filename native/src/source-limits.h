@@ -22,7 +22,7 @@ struct Source {
   std::string text() const;  // '192.0.2.7', '2001:db8::/64'
 };
 
-/** Counts open connections per source, over all limits of one name in all rules. */
+/** Counts the open connections of each source, over all rules with a limit of this name. */
 class OpenBySource {
  public:
   /** Returns false when the source has `max` or more. */

@@ -50,8 +50,8 @@ export const withExhaustion = (quota: Quota, nowMs: number): Quota => ({
 })
 
 /**
- * Returns the time from which bytes count, in Unix seconds. If the clock was set back before the start of the period, all
- * new bytes count in that period.
+ * Returns the start of counting, in Unix seconds. If the clock was set back to before the period, all new bytes count in
+ * that period.
  */
 export const countedSince = ({ periodStart, createdAt }: Quota, nowMs: number): number =>
   Math.min(Math.max(periodStart, Math.floor(createdAt / 1000)), Math.floor(nowMs / 1000))

@@ -27,7 +27,7 @@ export interface Cluster extends Servers {
   readonly remotePeers: Peers
   /** The sessions belong to this server from the end of the change on. */
   takeSessions(taken: readonly TakenSession[], em: EntityManager): Promise<void>
-  /** Ends sessions. Returns the clients whose session was in force; they have no server from then on. */
+  /** Ends sessions. Returns the clients of sessions that were in force; they no longer have a server. */
   endSessions(sessions: readonly Session[], em: EntityManager): Promise<readonly string[]>
   /** Sends a change signal to peers. It may be lost: they also poll. */
   signal(): void

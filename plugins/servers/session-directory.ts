@@ -41,7 +41,7 @@ const joiningMs = 60_000 // from the answer to Hello until the session has joine
 export class SessionDirectory {
   readonly #options: Options
   readonly #sessions = new Map<string, RemoteSession>() // remote ones, by client
-  readonly #woken = new WeakMap<Peer, number>() // the revision for which a session was last woken
+  readonly #woken = new WeakMap<Peer, number>() // the revision that last woke a session
   #joins = 0 // of the registry, at the last poll
   #seen = 0 // changes below this number have been read
 

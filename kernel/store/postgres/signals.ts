@@ -19,8 +19,8 @@ interface Options {
 const channel = 'sluice'
 const alone = 'a command has the database of store_url for itself'
 const unheard =
-  'the servers of this database cannot wake each other: store_url leads to a pooler in transaction mode, whose ' +
-  'database itself is to be named in store_listen_url; or that names another database'
+  'the servers of this database cannot wake each other: set store_listen_url to the database behind the pooler of ' +
+  'store_url; if it is set, it names another database'
 const lockName = "select pg_try_advisory_lock(hashtext('sluice'), hashtext($1)) as locked"
 const restMs = 20 // between signals: each wakes all servers
 const askMs = 5000

@@ -6,15 +6,15 @@ import type { CopiedTable } from '../../../kernel/store/sql/copy.ts'
 import { migrationsOf, type PluginStore, refuseNewer } from '../../../kernel/store/sql/migrations.ts'
 import { notMovable } from '../codes.ts'
 
-/** The table of executed migrations, which each store makes for itself. */
+/** The table of executed migrations. Each store creates its own. */
 export const ownTable = 'schema_migration'
 
 export interface Known {
-  readonly stores: readonly PluginStore[] // in the order in which they make their tables
+  readonly stores: readonly PluginStore[] // in the order that creates their tables
   readonly version: string
 }
 
-/** Returns the names of the plugins that have had tables in the store and are not loaded. Throws Fault for an older or newer store. */
+/** Returns the names of plugins that have tables in the store but are not loaded. Throws Fault for an older or newer store. */
 export async function absentPlugins(
   tables: readonly CopiedTable[],
   { stores, version }: Known,

@@ -1,4 +1,4 @@
-// A client whose agent has an impossible revision gets a separate generation: its agent forgets all revisions, and the
+// If an agent has an impossible revision, its client gets a separate generation: the agent forgets all revisions, and the
 // server sends everything again.
 import type { EntityManager } from '@mikro-orm/sql'
 import { hashOf } from '../../../kernel/identity/secret.ts'

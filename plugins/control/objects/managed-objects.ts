@@ -81,8 +81,8 @@ export function openManagedObjects(services: Services): ManagedObjects {
 const valuesOfRow = 5
 
 /**
- * Writes rows of objects, no two of one client. Returns their new revisions: the update locks the rows of the clients, so
- * that revisions are committed in the order in which they are taken. A cut never becomes a drain.
+ * Writes rows of objects, at most one per client, and returns their new revisions. The update locks the rows of the
+ * clients, so that revisions are committed in ascending order. A cut never becomes a drain.
  */
 export async function writeRows(
   em: EntityManager,

@@ -12,7 +12,7 @@ export class Outbox {
   readonly #window: PushWindow
   readonly #unrecorded = new Set<Promise<void>>()
   #state: 'reconciling' | 'sending' | 'idle' | 'paused' = 'reconciling'
-  #cursor = 0 // the revision up to which rows were read
+  #cursor = 0 // the last revision that was read
   #hasChanges = false
   #mustReconcile = false
   #hasUnknown = false // an unknown object was reported since the last reconciliation

@@ -15,7 +15,7 @@ import type { RequestIds } from './request-ids.ts'
 export interface OutboxOptions extends Pick<Kernel, 'store' | 'clock' | 'log'> {
   readonly peer: Peer
   readonly stream: Stream
-  readonly kinds: ReadonlyMap<string, ObjectKind> // in the order in which they are sent
+  readonly kinds: ReadonlyMap<string, ObjectKind> // in sending order
   readonly generation: string
   readonly record: (row: ManagedObject, result: ApplyResult) => ReturnType<RecordResult>
   readonly requestIds: RequestIds

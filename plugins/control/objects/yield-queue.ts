@@ -1,4 +1,4 @@
-/** Returns a function whose promises resolve in order, at most `perTurn` in each turn of the event loop. */
+/** Returns a function that resolves its callers in order, at most `perTurn` in each turn of the event loop. */
 export function openYieldQueue(perTurn: number): () => Promise<void> {
   const waiting: (() => void)[] = []
 

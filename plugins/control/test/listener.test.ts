@@ -169,7 +169,7 @@ t.test('a handshake that has started is not closed for newcomers', async t => {
   t.ok(sockets.every(isOpen))
 })
 
-/** Streams by name, of which the queue has dropped or begun some. */
+/** Opens a queue. `begun` and `dropped` list its streams by name. */
 function queueOf(t: Test) {
   const queue = new HandshakeQueue(systemClock)
   const [dropped, begun]: [string[], string[]] = [[], []]

@@ -166,7 +166,7 @@ t.test('the next period begins without the server, and bytes delivered in it cou
 
   await agent.clock.advance(1000)
 
-  // The minute in which the period begins is not committed: all its bytes count.
+  // The first minute of the period is not committed: all its bytes count.
   t.match(budgets(agent), [{ mark: 1000 + 1000 - 1000 }])
   await agent.clock.advance(61_000)
   t.equal(agent.log.lines.filter(({ event }) => event === 'traffic_quota.period').length, 1)

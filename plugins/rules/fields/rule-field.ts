@@ -29,7 +29,7 @@ export type RuleCore = Pick<
 
 export type RuleOwnership = Pick<RuleCore, 'clientId' | 'owner'>
 
-/** The scope in which an agent may report on a rule. Reports about rules of other clients are refused. */
+/** Limits what an agent may report about a rule. Reports about rules of other clients are refused. */
 export interface RuleScope extends RuleOwnership, Pick<RuleCore, 'listenFrom' | 'listenTo' | 'targets'> {
   /** Targets and ports before the last changes: connections outlive changes. */
   readonly former: { readonly targets: Rule['targets']; readonly ports: readonly Ports[] }
@@ -51,7 +51,7 @@ export interface FieldContext<D = Kernel> {
 
 /** The last argument of a hook that a change calls. */
 export interface FieldCall<D = Kernel> extends FieldContext<D> {
-  /** Who makes the change: the caller of the request, or the actor of `act`. */
+  /** Makes the change: the caller of the request, or the actor of `act`. */
   readonly principal: Principal
 }
 
