@@ -156,7 +156,7 @@ t.test('outside the folders of drivers, SQL works on SQLite and PostgreSQL', asy
 
 /** kernel/store/postgres/schema.ts translates these. */
 const translated: readonly string[] = [
-  'plugins/traffic/migrations/0001-traffic.ts: autoincrement: write an id that the code makes',
+  'plugins/traffic/migrations/0001-traffic.ts: autoincrement: write an id that the code generates',
   'plugins/traffic/migrations/0001-traffic.ts: without rowid: write the primary key'
 ]
 
