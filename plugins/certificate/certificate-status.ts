@@ -15,7 +15,7 @@ import {
   fingerprintOf
 } from './certificate.ts'
 import { countEnrolled, storeValue, unawareClients } from './certificate-pins.ts'
-import { keyThatOpens, type SealedCertificate, sealedFingerprint, sealedIn } from './sealed-certificates.ts'
+import { keyThatOpens, type SealedCertificate, sealedIn } from './sealed-certificates.ts'
 import { certificateSettings } from './settings.ts'
 
 /** Returns the facts of a PEM certificate that the API and `cert show` report. */
@@ -31,6 +31,41 @@ export function describeCertificate(pem: string) {
   }
 }
 
+export interface ServedCertificate extends Pick<Certificate, 'cert' | 'fingerprint'> {
+  /** Throws Fault if the certificate is in the store and the data directory lacks the key that opens it. */
+  requireKey(): void
+}
+
+/** Returns the certificate that a server would serve: the operator's, the sealed one of its store, or that in its file. */
+function servedIn(
+  dir: string,
+  settings: CertificateSettings,
+  sealed: SealedCertificate | undefined
+): ServedCertificate | null {
+  if (sealed && !configuredFiles(settings)) {
+    const { certificate: cert } = sealed
+    const fingerprint = fingerprintOf(new X509Certificate(cert))
+    return { cert, fingerprint, requireKey: () => void keyThatOpens(sealed, dir) }
+  }
+  const current = currentCertificate(dir, settings)
+  return current && { ...current, requireKey: () => {} }
+}
+
+interface Server {
+  readonly dir: string // the data directory
+  readonly keys: Readonly<Record<string, unknown>> // of the configuration
+  /** Returns no rows if the table does not exist. */
+  readonly query: <R>(table: string, sql: string) => Promise<readonly R[]>
+}
+
+/** Returns the certificate that a server would serve; null if none was made yet. */
+export async function findServedCertificate({ dir, keys, query }: Server): Promise<ServedCertificate | null> {
+  const sql = `select name, certificate, key_id, sealed_key from certificate_sealed where name = 'own'`
+  const isShared = typeof placeOf(keys, dir) !== 'string'
+  const [sealed] = isShared ? await query<SealedCertificate>('certificate_sealed', sql) : []
+  return servedIn(dir, certificateSettings(keys), sealed)
+}
+
 /** Returns the certificate in use, and the fingerprints that agents pin now and next. */
 export async function showCertificate(
   dir: string,
@@ -38,23 +73,21 @@ export async function showCertificate(
   place: Place = join(dir, 'sluice.db')
 ) {
   const { own, ...pins } = await readPins(place)
-  const isConfigured = configuredFiles(settings) !== null
-  const pem = own !== null && !isConfigured ? own : currentCertificate(dir, settings)?.cert
-  if (pem === undefined)
-    throw new Fault(wrongUsage, `there is no certificate in ${dir} yet; the first start makes one`)
-  const { fingerprint, ...facts } = describeCertificate(pem)
-  return { fingerprint, source: isConfigured ? 'given' : 'self-made', ...facts, ...pins }
+  const served = servedIn(dir, settings, own)
+  if (!served) throw new Fault(wrongUsage, `there is no certificate in ${dir} yet; the first start makes one`)
+  const { fingerprint, ...facts } = describeCertificate(served.cert)
+  return { fingerprint, source: configuredFiles(settings) ? 'given' : 'self-made', ...facts, ...pins }
 }
 
 async function readPins(place: Place) {
   if (typeof place === 'string' && !existsSync(place))
-    return { own: null, pinned: null, enrolled_clients: 0, next: null, waiting_for: [] }
+    return { own: undefined, pinned: null, enrolled_clients: 0, next: null, waiting_for: [] }
   const store = await openStore(place, [])
   try {
     return await store.read(async em => {
       const next = await storeValue('next_leaf', em)
       return {
-        own: mayBeShared(em) ? await readOwn(em) : null,
+        own: mayBeShared(em) ? await readOwn(em) : undefined,
         pinned: await storeValue('leaf', em),
         enrolled_clients: await countEnrolled(em),
         next,
@@ -66,38 +99,9 @@ async function readPins(place: Place) {
   }
 }
 
-/** Returns the PEM of the sealed certificate, which needs no key; null if the store has none or an older schema. */
-async function readOwn(em: EntityManager): Promise<string | null> {
+/** Returns the sealed certificate; undefined if the store has none or an older schema. */
+async function readOwn(em: EntityManager): Promise<SealedCertificate | undefined> {
   const schema = em.getPlatform().getSchemaHelper()
   const hasTable = await schema?.tableExists(em.getConnection(), 'certificate_sealed', undefined)
-  return hasTable ? ((await sealedIn(em)).get('own')?.certificate ?? null) : null
-}
-
-interface Server {
-  readonly dir: string // the data directory
-  readonly keys: Readonly<Record<string, unknown>> // of the configuration
-  /** Returns no rows if the table does not exist. */
-  readonly query: <R>(table: string, sql: string) => Promise<readonly R[]>
-}
-
-export interface ServedCertificate extends Pick<Certificate, 'cert' | 'fingerprint'> {
-  /** Throws Fault if the certificate is in the store and the data directory lacks the key that opens it. */
-  requireKey(): void
-}
-
-/** Returns the certificate that a server would serve; null if none was made yet. */
-export async function findServedCertificate({ dir, keys, query }: Server): Promise<ServedCertificate | null> {
-  const settings = certificateSettings(keys)
-  const isInStore = typeof placeOf(keys, dir) !== 'string' && !configuredFiles(settings)
-  const [sealed] = isInStore
-    ? await query<SealedCertificate>(
-        'certificate_sealed',
-        `select name, certificate, key_id, sealed_key from certificate_sealed where name = 'own'`
-      )
-    : []
-  const fingerprint = sealedFingerprint(sealed)
-  if (sealed && fingerprint !== null)
-    return { cert: sealed.certificate, fingerprint, requireKey: () => void keyThatOpens(sealed, dir) }
-  const current = currentCertificate(dir, settings)
-  return current && { ...current, requireKey: () => {} }
+  return hasTable ? (await sealedIn(em)).get('own') : undefined
 }

@@ -153,7 +153,7 @@ function refuseAccess({ route, principal }: RequestContext, { allowedActions }: 
 const maxInFlight = 256
 
 /** Limits the requests in flight per principal; unauthenticated callers count by network. */
-export interface ConcurrencyLimit {
+interface ConcurrencyLimit {
   /** Throws `rate_limited` at the limit. */
   enter(context: RequestContext): void
   leave(context: RequestContext): void

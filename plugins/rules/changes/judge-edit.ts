@@ -63,11 +63,12 @@ export async function judgeEdit(
   const wanted = { ...rule, ...draft, paused: body.paused ?? false, values }
   const place = placeIn(edit, stored, wanted, services, principal)
   const placed = place && (await resolvePlacement(place, principal, filled, em))
-  const { clientId: client, owner } = { ...wanted, ...placed }
-  if (mode === 'replace') await requireStored({ ...given, client, owner }, fixed.replace, rule, em)
+  const next = { ...wanted, ...placed }
+  if (mode === 'replace')
+    await requireStored({ ...given, client: next.clientId, owner: next.owner }, fixed.replace, rule, em)
   const placing = fields.placing()
   if (placing && isGroupRule(rule) !== ((values[placing.key] ?? null) !== null)) throw immutable(placing.key)
-  return { ...wanted, ...placed }
+  return next
 }
 
 const anyRule = { listen_port: 1, targets: [{ host: '192.0.2.1', port: 1 }] }
