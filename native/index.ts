@@ -32,7 +32,7 @@ export function openNativeEngine({ NativeEngine }: NativeModule, options: Engine
   )
   const reasonOf = cachedReasons(native)
   let isStopped = false
-  let serving: Promise<void> | null = null // until the rules opened in this turn of the event loop are served
+  let serving: Promise<void> | null = null // settles when the rules opened in this turn of the event loop are served
 
   const serveNextTurn = () =>
     new Promise<void>(resolve =>

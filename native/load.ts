@@ -12,10 +12,10 @@ export interface Machine {
 }
 
 export type Loaded =
-  | { readonly ok: true; readonly module: NativeModule; readonly from: string } // the file, and those that failed
+  | { readonly ok: true; readonly module: NativeModule; readonly from: string } // the file, and the files that failed
   | { readonly ok: false; readonly reason: string }
 
-/** Returns the files below `root` that may hold a binary, best first; or the reason why there is none. */
+/** Returns the files below `root` that may be the binary, best first; or the reason why there is none. */
 function candidates(root: string, { platform, arch, libc }: Machine): readonly string[] | string {
   if (platform !== 'linux') return `there is no native engine for ${platform}`
   if (libc === 'other') return 'the C library is neither glibc nor musl'

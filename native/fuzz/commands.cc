@@ -25,7 +25,7 @@ class Session {
   void play();
 
  private:
-  struct OpenRule {  // open, or its `closed` event has not been taken yet
+  struct OpenRule {  // open, or its `closed` event is still queued
     RuleConfig config;
     std::vector<std::pair<int, int>> meters;  // id and serial number
     std::set<int> lost_ports;  // taken over
@@ -256,7 +256,7 @@ void Session::answer_resolve() {
   answer.is_ok = options % 4 != 0;
   if (options & 4) answer.addresses.push_back(*Address::parse(kTargetHost));
   if (options & 8)
-    answer.addresses.push_back(*Address::parse(kEngineHost));  // may be one of the engine's own listeners
+    answer.addresses.push_back(*Address::parse(kEngineHost));  // possibly one of the engine's own listeners
   answer.reason = "nxdomain";
   engine_.resolved(tokens_.empty() || index == 255 ? index : tokens_[index % tokens_.size()], answer);
 }

@@ -82,7 +82,7 @@ class Simulation final : public MeterListener {
   std::deque<int> errors_;  // of the next sends; 0: none
   int64_t bytes_[2]{};
   int64_t datagrams_[2]{};
-  Traffic refused_;  // at most: what ICMP has named as refused before it was counted
+  Traffic refused_;  // upper bound of the traffic that ICMP reported as refused before it was counted
   int64_t replies_ = 0;
   bool may_lose_ = false;  // datagrams may be dropped
   bool is_closed_ = false;
@@ -328,7 +328,7 @@ int Simulation::send(int socket, const msghdr& head) {
   return 0;
 }
 
-/** Adds the flow's newest message to what may be uncounted. A message after that may be, too. */
+/** Adds the flow's newest message to the traffic that may be uncounted. Later messages may also be. */
 void Simulation::refuse(int socket, int error) {
   const bool is_icmp = error == ECONNREFUSED || error == EHOSTUNREACH || error == ENETUNREACH;
   const auto flow = flows_.find(socket);

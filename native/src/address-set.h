@@ -11,7 +11,7 @@
 
 namespace sluice {
 
-/** Hashes addresses and sources with a seed that callers, who choose their addresses, do not know. */
+/** Hashes addresses and sources with a secret seed, because callers choose their addresses. */
 uint64_t hash_bytes(const uint8_t* bytes, size_t size);
 
 class AddressSet {
@@ -30,7 +30,7 @@ class AddressSet {
   static Bytes masked(const Bytes& bytes, unsigned bits);
 
   mutable std::shared_mutex mutex_;
-  std::map<Length, std::unordered_set<Bytes, Hash>> by_length_;  // none is empty
+  std::map<Length, std::unordered_set<Bytes, Hash>> by_length_;  // without empty sets
 };
 
 }  // namespace sluice

@@ -64,7 +64,7 @@ class Admission {
   struct Rated {
     int64_t tokens = 0;            // taken from the buckets of `charged_meters`, not used yet
     uint64_t charged_meters = 0;   // bit set by index in the chain
-    uint64_t delaying_meters = 0;  // bit set: meters that count this wait
+    uint64_t delaying_meters = 0;  // bit set of the meters that count this wait
     int64_t ready_us = 0;          // when the tokens may be used
     int64_t since_us = 0;          // when the wait began
 

@@ -3,7 +3,7 @@
 namespace sluice {
 
 namespace {
-/** A FIN without data may be a half-close: the dial still has this long to succeed. */
+/** A FIN without data may be a half-close, so the dial still has this long to succeed. */
 constexpr int64_t kSilentCloseMs = 1'000;
 /** When one side fails, its bytes in flight are still forwarded, as long as some move within this time. */
 constexpr int64_t kFlushTimeoutMs = 5'000;
@@ -143,7 +143,7 @@ void Connection::end_if_done() {
       ended_first_ == Direction::in ? ConnectionEnd::caller_closed : ConnectionEnd::target_closed);
 }
 
-/** The kernel still sends what was written. The reset would drop it. */
+/** Lets the kernel send written bytes, which a reset would drop. */
 void Connection::end_when_acknowledged() {
   const int64_t left = sys::unacknowledged(sink(failed_source_).fd());
   const int64_t now_ms = worker().loop.now_ms();

@@ -17,7 +17,7 @@ struct Caller {
   std::unique_ptr<Endpoint> endpoint;
   NamedCaller named;
   int port_index;                // in the rule's port range
-  std::vector<char> early_data;  // bytes already read from the caller, but for a first read
+  std::vector<char> early_data;  // bytes already read from the caller, without its first read
   bool is_watched;               // by the event loop
   std::string server_name{};     // requested in its ClientHello
 };
@@ -41,7 +41,7 @@ class Connection final : public DeferredDelete,
   bool is_selected(const ConnectionSelection& selection) const {
     return selection.has(id_, caller_address_, target_address_);
   }
-  /** Describes the connection, except values that only its sockets know. */
+  /** Describes the connection without the values that only its sockets know. */
   OpenConnection row() const;
   /** Resumes pumps that wait for a meter, after it changed. */
   void retry_metering();

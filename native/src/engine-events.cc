@@ -24,7 +24,7 @@ bool EventQueue::push_ended(std::vector<EndedConnection>& ended, int64_t lost) {
   {
     const std::lock_guard lock(mutex_);
     if (ended_waiting_ >= kMaxEndedWaiting) return false;
-    ended_waiting_ += ended.size() + 1;  // a batch that only says how many were lost counts, too
+    ended_waiting_ += ended.size() + 1;  // a batch that only reports losses also counts
   }
   enqueue({.kind = EngineEvent::Kind::connections_ended, .value = lost, .ended = std::exchange(ended, {})});
   return true;

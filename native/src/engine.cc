@@ -12,7 +12,7 @@ namespace {
 
 /** The threads share the sockets of a wider port range, to save descriptors. */
 constexpr int kMaxUnsharedPorts = 16;
-constexpr size_t kMinCounts = 64;  // by name, before those of no rule are looked for
+constexpr size_t kMinCounts = 64;  // names, before unused ones are searched
 constexpr double kMaxWeight = 1'000'000;
 
 EngineError error_from_errno(int error, const std::string& where) {
@@ -209,7 +209,7 @@ std::optional<EngineError> Engine::join_ports(const RuleConfig& config, PortBind
                        port_label(config) + " is taken" + (is_named ? " for '" + key + "'" : "")};
   for (const auto& [name, id] : binding.rules)
     if (id != config.replaces && !are_read_alike(config, *rules_.at(id)))
-      return EngineError{"EINVAL", port_label(config) + " is shared: its rules need the same proxies in front " +
+      return EngineError{"EINVAL", port_label(config) + " is shared: all its rules need the same proxies in front " +
                                        "(proxy_in, firstRead), and those that it has have others"};
   if (is_replacing) binding.rules.erase(replaced);
   binding.rules[key] = config.id;
@@ -386,7 +386,7 @@ bool Engine::set_budget(int meter_id, const std::optional<Budget>& budget) {
 }
 
 void Engine::budget_exhausted(Meter& meter, uint64_t version, int64_t hold_ms) {
-  if (workers_.empty()) return;  // stopped: nobody takes events any more
+  if (workers_.empty()) return;  // stopped: events are no longer delivered
   context_.events.push({.kind = EngineEvent::Kind::meter_empty, .id = meter.id});
   for (const auto& worker : workers_)
     worker->loop.post([&worker = *worker, meter = meter.shared_from_this(), version, hold_ms] {

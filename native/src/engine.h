@@ -61,7 +61,7 @@ class Engine final : public MeterListener {
   void reset(int rule_id, PortRange keep);
   /** Returns false when there is not one valid weight for each target. */
   bool set_weights(int rule_id, std::vector<double> weights);
-  /** As `set_weights`. */
+  /** Like `set_weights`. */
   bool set_shares(int rule_id, std::vector<double> shares);
   /** Returns a page of open connections and flows, and how many match. Waits for the threads. */
   ConnectionPage connections(const ConnectionQuery& query);
@@ -90,8 +90,8 @@ class Engine final : public MeterListener {
     bool is_named;
     int64_t descriptors;
     ArrivalCount arriving;
-    Sockets sockets;  // except those that another binding took over
-    bool is_whole;    // none was taken over
+    Sockets sockets;  // without those that another binding took over
+    bool is_whole;    // no socket was taken over
     std::map<std::string, int> rules;  // id by name; "" is the rule without a name
   };
   using PortKey = std::tuple<bool, uint16_t, uint16_t>;  // is UDP, first port, last port
@@ -125,7 +125,7 @@ class Engine final : public MeterListener {
   std::map<int, std::shared_ptr<Rule>> rules_;                 // open and draining
   std::map<std::string, std::shared_ptr<AddressSet>> address_sets_;
   std::map<std::string, std::pair<uint64_t, std::weak_ptr<OpenBySource>>> counts_;  // of limits, by name
-  size_t counts_kept_ = 0;  // beyond it, counts without a rule are removed
+  size_t counts_kept_ = 0;  // beyond this size, counts without a rule are removed
   uint64_t last_counts_ = 0;
   std::vector<OpenedRule> opened_;                             // not served yet
   std::map<PortKey, PortBinding> bindings_;

@@ -1,4 +1,4 @@
-// strerrorname_np() is in glibc alone, and only since 2.32.
+// strerrorname_np() exists only in glibc 2.32 and newer.
 #include "error-name.h"
 
 #include <cerrno>

@@ -36,7 +36,7 @@ struct AddressGuard {
   using Sets = std::vector<std::shared_ptr<AddressSet>>;
   std::optional<Sets> allow;
   Sets deny;
-  bool keeps_live;  // a change ends no connection
+  bool keeps_live;  // if true, a change ends no connection
   Reason refusal = kNoReason;
 
   Reason check(const Address& address) const;
@@ -46,12 +46,12 @@ struct AddressGuard {
 /** The filters of a rule. Immutable: a change replaces them. */
 struct Filters {
   std::optional<Filter> source;
-  std::vector<Filter> target;  // all must allow
+  std::vector<Filter> target;  // all must allow the target
   std::vector<AddressGuard> address_guards;
   std::vector<SourceLimit> source_limits;
 
   Reason check_source(const Address& address) const;
-  /** As `check_source`, for a connection that is open. */
+  /** Like `check_source`, for an open connection. */
   Reason recheck_source(const Address& address) const;
   Reason check_target(const Address& address, const std::string& name) const;
 };

@@ -1,11 +1,11 @@
-// Memory that a process holds and does not use while it is idle.
+// Releases memory that an idle process does not use.
 #pragma once
 
 namespace sluice {
 
 /**
- * Gives the system what malloc has free, and the pages of program files: code and constants, which nobody has written to.
- * They stay in the page cache, where the next use finds them by a minor fault.
+ * Returns free memory of malloc and pages of program files (code and constants) to the system. The pages stay in
+ * the page cache, so the next use causes only a minor fault.
  */
 void give_back_memory();
 

@@ -8,7 +8,7 @@ namespace sluice {
 bool LocalAddresses::include(const Address& address) {
   if (address.is_unspecified() || address.is_loopback()) return true;
   if (!is_current_) {
-    is_current_ = watch_changes();  // before the list: no change falls between
+    is_current_ = watch_changes();  // before listing, so that no change is missed
     addresses_ = sys::local_addresses();
   }
   return std::ranges::any_of(addresses_, [&](const Address& own) { return own.same_host(address); });
@@ -22,7 +22,7 @@ bool LocalAddresses::watch_changes() {
   return false;
 }
 
-/** Any message means a change; so does a full queue (ENOBUFS). */
+/** Any message means a change, and so does a full queue (ENOBUFS). */
 void LocalAddresses::ready(uint32_t) {
   std::array<char, 4096> message;
   ssize_t count = 0;

@@ -10,8 +10,8 @@
 namespace sluice {
 
 /**
- * A dial without a free local port makes the kernel try all of them: 10 ms while its thread serves no other rule. So such
- * a destination is not dialed for a second, while ports become free (TIME_WAIT ends after 60 s).
+ * A dial without a free local port makes the kernel try all ports, which blocks its thread for 10 ms. So such a
+ * destination is not dialed for a second, while ports become free (TIME_WAIT ends after 60 s).
  */
 class LocalPorts {
  public:

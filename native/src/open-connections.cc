@@ -5,7 +5,7 @@
 namespace sluice {
 
 namespace {
-/** Above every time in ms since 1970. */
+/** Greater than every time in ms since 1970. */
 constexpr double kEndOfTime = 9e15;
 
 /** Larger for earlier times, and constant over time, so that a page can continue after the previous one. */

@@ -13,7 +13,7 @@ constexpr int kAcceptsPerWake = 32;
 constexpr int64_t kPauseMs = 100;
 constexpr int64_t kArrivalMs = 3'000;  // for the header, and again for the ClientHello
 constexpr int kMaxArriving = 1024;
-constexpr int kMaxQueue = 4096;  // callers who wait in a listener that closes
+constexpr int kMaxQueue = 4096;  // callers in the accept queue of a closing listener
 }  // namespace
 
 class PortListeners::Listener final : public FdWatcher {
@@ -89,7 +89,7 @@ class PortListeners::Arrival final : public DeferredDelete, public EndpointOwner
     if (const int error = loop().watch(endpoint_->fd(), *endpoint_))
       end(nullptr, context().local_refusal(-error));
   }
-  /** Ends the wait and counts neither its duration nor a refusal. */
+  /** Ends the wait without counting its duration or a refusal. */
   void drop() { end(nullptr, kNoReason); }
   Caller take_caller() {
     return {std::move(endpoint_), caller_, port_index_, std::move(bytes_), true, std::move(server_name_)};
@@ -239,7 +239,7 @@ void PortListeners::start_arrival(Fd socket, const Address& sender, uint16_t por
     refusal_shard().handshake_failed(sender);
     return refuse(socket.get(), sender, first->untrusted);
   }
-  if (first == nullptr && is_denied(sender)) {  // refused before it takes a place in the queue
+  if (first == nullptr && is_denied(sender)) {  // refused before it counts as waiting
     TcpRuleShard& shard = refusal_shard();
     shard.refuse(socket.get(), sender, shard.check_source(sender));
     return sys::arm_reset(socket.get());
@@ -300,7 +300,7 @@ TcpRuleShard& PortListeners::refusal_shard() const {
 
 bool PortListeners::is_denied(const Address& source) const {
   const auto denies = [&](TcpRuleShard* shard) { return shard->check_source(source) != kNoReason; };
-  // A rule that opened before the caller came may be about to join.
+  // A rule that opened before the caller arrived may be about to join.
   return std::ranges::all_of(shards_, denies) && !worker_.loop.has_posted();
 }
 

@@ -58,7 +58,7 @@ Pump::Outcome Pump::step_copy(size_t& left) {
     connection_.admission().release(direction_, static_cast<int64_t>(limit - size));
   if (count <= 0) return no_bytes(count);
   if (size < limit) {
-    // It has drained the socket, which saves another recv. Not before an end of stream or an urgent mark: epoll
+    // The read has drained the socket, which saves another recv. Not before an end of stream or an urgent mark: epoll
     // reports no new edge for the bytes behind them.
     if (!source.has_ended && !source.has_urgent) source.is_readable = false;
     if (gear_ == Gear::small) connection_.worker().loop.record_small_read();
@@ -97,7 +97,7 @@ Pump::Outcome Pump::step_first(size_t& left) {
   const size_t limit = reserve(std::min(left, buffer.size() - room));
   if (limit == 0) {
     if (!has_preamble()) return Outcome::waiting;
-    const Outcome outcome = send_preamble();  // it does not wait with the bytes behind it
+    const Outcome outcome = send_preamble();  // the preamble does not wait for meters like the bytes after it
     if (state_ == State::blocked) end_hold();
     return outcome;
   }
@@ -127,7 +127,7 @@ Pump::Outcome Pump::no_bytes(ssize_t count) {
   }
   if (has_preamble()) {
     const Outcome outcome = send_preamble();
-    if (state_ == State::blocked) return count < 0 ? Outcome::source_failed : outcome;  // its end is read again
+    if (state_ == State::blocked) return count < 0 ? Outcome::source_failed : outcome;  // the end is read again later
   }
   state_ = State::closed;
   release_pipe();
@@ -266,7 +266,7 @@ void Pump::discard() {
   if (in_pipe_ > 0) connection_.worker().pipes.discard(std::move(pipe_));
   in_pipe_ = 0;
   release_pipe();
-  if (timer_ != nullptr) timer_->cancel();  // not deleted: it may be what runs now
+  if (timer_ != nullptr) timer_->cancel();  // not deleted: it may be running now
   state_ = State::closed;
 }
 

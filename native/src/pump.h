@@ -19,7 +19,7 @@ class Pump {
 
   enum class Outcome : uint8_t {
     waiting,  // for its source, its sink or a meter
-    yielded,  // its slice is used up; there is more to move
+    yielded,  // its slice is used up, and bytes remain
     source_failed,
     sink_failed,
   };
@@ -38,7 +38,7 @@ class Pump {
     first_bytes().early = std::move(bytes);
     gear_ = Gear::first;
   }
-  /** Sets bytes that are sent first, with the source's first ones where it has some. No meter sees them. */
+  /** Sets bytes to send first, together with the source's first bytes if any. They bypass the meters. */
   void set_preamble(std::string bytes) {
     if (bytes.empty()) return;
     first_bytes().preamble = std::move(bytes);
@@ -66,10 +66,10 @@ class Pump {
     small,  // copy
     bulk,   // splice, as much as fits a slice
   };
-  /** How bytes pass the meters: reserved before they are read, or counted afterwards where nothing limits them. */
+  /** How bytes pass the meters: reserved before they are read, or counted afterwards if no meter limits them. */
   enum class Metering : uint8_t { reserved, free };
 
-  /** Bytes that precede those it reads. */
+  /** Bytes that precede the bytes that it reads. */
   struct FirstBytes {
     std::string preamble;
     std::vector<char> early;
@@ -118,7 +118,7 @@ class Pump {
   uint32_t in_pipe_ = 0;
   uint32_t pending_at_ = 0;
   uint32_t pending_end_ = 0;
-  uint32_t preamble_left_ = 0;  // of its bytes, among those being written
+  uint32_t preamble_left_ = 0;  // unsent bytes of the preamble
   sys::Pipe pipe_;
   // The pointers below are null while the connection is idle.
   std::unique_ptr<char[]> pending_;  // bytes read and not yet written

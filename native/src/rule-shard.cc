@@ -50,7 +50,7 @@ Reason RuleShard::check_target(const Address& address, const std::string& host) 
   return own.includes(address, context.bind, worker.local_addresses) ? context.refusals.loop : filters().check_target(address, host);
 }
 
-/** A proxy in front is no source: many callers come from it, and its own health checks. */
+/** A proxy in front does not count as a source, because it carries many callers and health checks. */
 Reason RuleShard::enter_source(const Address& caller, SourceUses& uses) {
   const auto& limits = filters().source_limits;
   if (limits.empty() || is_trusted_sender(caller)) return kNoReason;

@@ -49,7 +49,7 @@ class RuleShard : public DeferredDelete {
   Reason check_source(const Address& caller) { return filters().check_source(caller); }
   Reason recheck_source(const Address& caller) { return filters().recheck_source(caller); }
   Reason check_target(const Address& address, const std::string& host);
-  /** Counts a caller of its source until `uses` is released; returns the reason of a refusal. */
+  /** Counts a caller for its source until `uses` is released. Returns the reason of a refusal. */
   Reason enter_source(const Address& caller, SourceUses& uses);
   /** Counts a failed handshake of a caller. */
   void handshake_failed(const Address& caller);
@@ -62,7 +62,7 @@ class RuleShard : public DeferredDelete {
   Worker& worker;
   const std::shared_ptr<Rule> rule;
   RuleCounters& counters;
-  const std::unique_ptr<TargetChooser> chooser;  // null: the targets are dialed in order
+  const std::unique_ptr<TargetChooser> chooser;  // null: targets are dialed in order
 
  protected:
   virtual bool is_empty() const = 0;

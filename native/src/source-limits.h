@@ -43,7 +43,7 @@ class OpenBySource {
  */
 class SourceRates {
  public:
-  enum class Taken : uint8_t { taken, empty, empty_again };  // again: said so less than a second ago
+  enum class Taken : uint8_t { taken, empty, empty_again };  // again: reported less than a second ago
 
   Taken take(uint64_t limit, const Source& source, int64_t max, int64_t per_ms, int64_t now_ms);
 
@@ -72,10 +72,10 @@ struct SourceLimit {
   std::shared_ptr<OpenBySource> open;  // of the name
   int64_t max;
   int64_t per_ms;
-  Reason refusal;  // kNoReason: nobody is refused, an event names the source
+  Reason refusal;  // kNoReason: no refusal, only an event with the source
 };
 
-/** The places that a connection or flow has among those of its source. */
+/** The slots that a connection or flow uses in the counts of its source. */
 class SourceUses {
  public:
   SourceUses() = default;

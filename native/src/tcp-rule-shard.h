@@ -21,9 +21,9 @@ class TcpRuleShard final : public RuleShard {
 
   /** Starts a connection. The caller has passed the source filter, and its descriptors are reserved. */
   void start_connection(Caller caller);
-  /** Counts, and reports where the rule asks for it, a caller that is refused. */
+  /** Counts a refused caller, and reports it if the rule has `report_ends`. */
   void refuse(int socket, const Address& caller, Reason refusal, std::string server_name = {});
-  /** Reports, where the rule asks for it, a caller that got no connection. */
+  /** Reports a caller without a connection if the rule has `report_ends`. */
   void report(int socket, const Address& caller, ConnectionEnd why, Reason refusal = kNoReason,
               std::string server_name = {});
   void reset_all(ConnectionEnd why) override;
@@ -38,7 +38,7 @@ class TcpRuleShard final : public RuleShard {
   void recheck_filters() override;
   void end_reset() override;
   bool is_empty() const override;
-  /** A copy: a connection leaves the list when it ends. */
+  /** Returns a copy, because a connection leaves the list when it ends. */
   std::vector<Connection*> all_connections() const;
 
   std::vector<std::unique_ptr<Connection>> connections_;

@@ -10,7 +10,7 @@ constexpr double kMinGrantS = 0.01;
 constexpr double kUsPerSec = 1e6;
 }  // namespace
 
-/** Returns at least one token: with less, nothing would ever pass. */
+/** Returns at least one token, because with less no traffic would pass. */
 double TokenBucket::burst() const { return std::max(1.0, rate_->burst); }
 
 void TokenBucket::refill(int64_t now_us) {
@@ -36,7 +36,7 @@ TokenBucket::Available TokenBucket::available(int64_t now_us) {
   if (!rate_) return {kMaxTokens, kMaxTokens};
   // At most half a burst, so that the bucket does not overflow before a late wake-up.
   const double min_grant = std::min(std::floor(burst() / 2), std::ceil(rate_->per_sec * kMinGrantS));
-  constexpr auto max = static_cast<double>(kMaxTokens);  // what is larger has no int64_t
+  constexpr auto max = static_cast<double>(kMaxTokens);  // larger values do not fit into int64_t
   return {static_cast<int64_t>(std::clamp(std::floor(tokens_), -1.0, max)),
           static_cast<int64_t>(std::clamp(min_grant, 1.0, max))};
 }

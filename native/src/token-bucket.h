@@ -29,7 +29,7 @@ class TokenBucket {
     int64_t min_grant;  // fewer tokens are not worth a wake-up
   };
   Available available(int64_t now_us);
-  /** Takes the tokens, if need be as a debt. Returns how long to wait for them in us, or `kNever`. */
+  /** Takes the tokens, if necessary as a debt. Returns how long to wait for them in us, or `kNever`. */
   int64_t take(int64_t count, int64_t now_us);
   /** Takes all of the tokens or none: for traffic that cannot wait. */
   bool try_take(int64_t count, int64_t now_us);

@@ -17,7 +17,7 @@ namespace sluice {
 namespace {
 
 constexpr int kFewSlots = 16;
-/** Stays, with headers, below the limit of 65,535 bytes for a datagram. */
+/** With headers, it is below the limit of 65,535 bytes for a datagram. */
 constexpr size_t kMaxSegmentedBytes = 65'000;
 
 /** Writes a control message (cmsg(3)) and returns the space that it takes. */

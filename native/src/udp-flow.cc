@@ -215,7 +215,7 @@ void UdpFlow::count(Direction direction, int count, int64_t bytes) {
   admission_.delivered(direction, bytes);
 }
 
-/** Holds the newest message back. The kernel took it without an error, so the one before has arrived. */
+/** Delays counting of the newest message. The kernel accepted it without an error, so the previous one has arrived. */
 void UdpFlow::hold(int count, int64_t bytes) {
   settle();
   unsettled_ = {bytes, shard_.worker.loop.now_ms(), count};

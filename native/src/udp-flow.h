@@ -32,9 +32,9 @@ class UdpFlow final : public FdWatcher, private UdpSender, private DialerOwner<C
   /** Ends the flow if the current filters no longer allow it. */
   void recheck_filters();
   void end(ConnectionEnd why, Reason refusal = kNoReason);
-  /** Counts what was sent at least `kSettleMs` ago. Returns true if something is still to be counted. */
+  /** Counts messages sent at least `kSettleMs` ago. Returns true if a message is still uncounted. */
   bool settle_old(int64_t now_ms);
-  /** How long an ICMP error may take: datagrams that it names are not counted as delivered. */
+  /** How long an ICMP error may take. Datagrams that it refuses are not counted as delivered. */
   static constexpr int64_t kSettleMs = 250;
 
   bool has_ended() const { return has_ended_; }
@@ -69,7 +69,7 @@ class UdpFlow final : public FdWatcher, private UdpSender, private DialerOwner<C
   Address listen_address() const;
   void report_end(ConnectionEnd why, Reason refusal);
 
-  // Each datagram needs these. They lie together, since a thousand flows do not fit into the processor's cache.
+  // Each datagram uses these. They are adjacent, because a thousand flows do not fit into the processor's cache.
   UdpRuleShard& shard_;
   Fd target_;  // closed with the flow, since datagrams may be queued for it until then
   int target_index_ = -1;

@@ -40,11 +40,11 @@ class UdpRuleShard final : public RuleShard {
   class Listener;
   struct Key {
     SourceAddress source;
-    int port;  // that it sends to
+    int port;  // destination of its datagrams
     bool operator==(const Key& other) const = default;
   };
   struct Hash {
-    uint64_t seed;  // random: callers, who choose their ports, must not choose hash buckets
+    uint64_t seed;  // random, because callers choose their ports and must not choose hash buckets
     size_t operator()(const Key& key) const;
   };
   struct Refused {
@@ -52,7 +52,7 @@ class UdpRuleShard final : public RuleShard {
     int64_t at_ms;
   };
 
-  /** The flows of the rules that have had these sockets one after the other: each datagram finds its flow. */
+  /** The flows of all successive rules of these sockets, so that each datagram finds its flow. */
   using FlowTable = std::unordered_map<Key, UdpFlow*, Hash>;
 
   Key key_of(const UdpPath& path) const { return {path.source, rule->from + path.port_index}; }

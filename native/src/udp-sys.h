@@ -9,9 +9,9 @@ namespace sluice::sys {
 
 /** Opens a connected socket: it receives only datagrams of `target`, and ICMP errors about `target`. */
 int connect_datagram(const Address& target, const Address* from, Fd& socket);
-/** Returns how many datagrams were received; never waits. */
+/** Returns how many datagrams were received. Does not block. */
 int receive_many(int socket, mmsghdr* messages, int count);
-/** Returns how many were sent; an error belongs to the first that was not. */
+/** Returns how many were sent; an error belongs to the first unsent datagram. */
 int send_many(int socket, mmsghdr* messages, int count);
 int send_one(int socket, const msghdr& message);
 

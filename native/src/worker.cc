@@ -127,7 +127,7 @@ void Worker::collect(OpenConnections& found) {
 }
 
 int64_t Worker::end_selected(const ConnectionSelection& selection) {
-  std::vector<RuleShard*> selected;  // a closed one may leave when its last connection ends
+  std::vector<RuleShard*> selected;  // a copy: a closed shard leaves when its last connection ends
   for (const auto& [id, shard] : shards_)
     if (selection.has_rule(id)) selected.push_back(shard.get());
   int64_t count = 0;

@@ -44,22 +44,22 @@ class Worker {
   void reset(int rule_id, PortRange keep);
   void filters_changed(int rule_id);
   void collect(OpenConnections& found);
-  /** Resets what is selected; returns how many. */
+  /** Resets the selected connections and flows; returns how many. */
   int64_t end_selected(const ConnectionSelection& selection);
   void meter_changed(Meter& meter);
   /** Resets the connections of an exhausted meter after `hold_ms`, unless its budget is raised before. */
   void start_hold(std::shared_ptr<Meter> meter, uint64_t version, int64_t hold_ms);
   void stop();
 
-  /** Returns an id for a connection or flow; no other one of the engine has it. */
+  /** Returns an id for a connection or flow, unique in the engine. */
   int64_t new_id() { return ++ids_ * static_cast<int64_t>(count_) + static_cast<int64_t>(index); }
-  /** True on the one thread that does what a rule needs only once, such as probes. */
+  /** True on the one thread that does work needed once per rule, such as probes. */
   bool is_primary_for(int rule_id) const { return static_cast<size_t>(rule_id) % count_ == index; }
-  /** Writes what the target of this caller gets first; only for a rule with a preamble. */
+  /** Builds the preamble of this caller; only for a rule with a preamble. */
   std::string write_preamble(const Rule& rule, const Address& source, const Address& listen,
                              std::string_view server_name);
   /**
-   * True when a dialed socket is connected to itself: the system may give a dial of a free port of this host that very
+   * True when a dialed socket is connected to itself: the system may give a dial to a free port of this host the same
    * port (simultaneous open, RFC 9293 section 3.5).
    */
   bool is_self_connected(int socket, const Address& target);
@@ -85,7 +85,7 @@ class Worker {
   void open_tcp(std::shared_ptr<Rule> rule, BoundSockets sockets, ArrivalCount arriving, RuleShard* replaced);
 
   const size_t count_;
-  std::array<char, 16> connection_id_;  // of the last preamble: random, then counting
+  std::array<char, 16> connection_id_;  // of the last preamble; random at first, then counts up
   int64_t ids_ = 0;
   std::unordered_map<int, std::unique_ptr<RuleShard>> shards_;              // by rule
   std::map<PortRange, std::unique_ptr<PortListeners>> listeners_;           // TCP

@@ -1,5 +1,5 @@
-// An LD_PRELOAD library whose wall clock is ahead of the machine's by the nanoseconds that the file CLOCK_AHEAD holds, as an
-// int64. It is read anew each time, also by signal handlers: PostgreSQL sets its timers in them. CLOCK_MONOTONIC stays.
+// An LD_PRELOAD library that sets the wall clock ahead by the nanoseconds in the file CLOCK_AHEAD, an int64. Each call
+// reads the file, also in signal handlers, where PostgreSQL sets its timers. CLOCK_MONOTONIC does not change.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

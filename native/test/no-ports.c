@@ -1,5 +1,5 @@
-// An LD_PRELOAD library on a system that has no local port left: streams of threads other than the first do not connect.
-// Each of their calls adds a byte to the file CONNECTS.
+// An LD_PRELOAD library that simulates a system without a free local port: streams cannot connect, except in the first
+// thread. Each such call adds a byte to the file CONNECTS.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

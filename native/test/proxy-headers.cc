@@ -1,5 +1,5 @@
-// Judges headers: standard input has each as a length of two bytes, big-endian, and the bytes; standard output
-// gets a line. It has a second judgement where the bytes, one by one, are judged otherwise than as a whole.
+// Parses headers. Standard input has each header as a big-endian length of two bytes, and its bytes. Writes a line per
+// header, with a second result if parsing byte by byte differs from parsing the whole.
 #include <cstdio>
 #include <memory>
 #include <string>

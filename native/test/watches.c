@@ -1,5 +1,6 @@
-// An LD_PRELOAD library on a system without memory for watches (fs.epoll.max_user_watches): of threads other than the
-// first, WATCH_NO=connections refuses those of connected streams, WATCH_NO=listener the first one of a datagram socket.
+// An LD_PRELOAD library that simulates a system without memory for watches (fs.epoll.max_user_watches), except in the
+// first thread. WATCH_NO=connections refuses watches of connected streams, WATCH_NO=listener the first watch of a
+// datagram socket.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
