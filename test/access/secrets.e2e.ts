@@ -7,7 +7,7 @@ import { start } from '../support/process.ts'
 import { token as operatorToken, startAgent, type TestCluster, testCluster } from '../support/test-cluster.ts'
 import { type ApiResponse, modesIn, openSecretSearch, type SecretSearch } from './secret-search.ts'
 
-/** The allowed places of each secret. Each must be found in all of them, which proves that the search works. */
+/** The allowed places of each secret. The search must find the secret in every one of them, which proves that it works. */
 const allowed = {
   'setup token': ['output of server'],
   'operator token': ['environment of server'],

@@ -30,7 +30,7 @@ export interface Rule {
   readonly route: Route
 }
 
-/** A period in which an agent may not have counted all bytes, as the agent reports it. */
+/** A period reported by an agent that may not have counted all its bytes. */
 export interface Gap {
   readonly clientId: string
   readonly fromMs: number

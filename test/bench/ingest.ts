@@ -1,4 +1,4 @@
-// Measures the server's CPU time to commit the reports of many agents, each of which reports every five seconds.
+// Measures the server's CPU time to commit the reports of many agents. Each agent reports every five seconds.
 //   node test/bench/ingest.ts [--agents 1000] [--rules 5] [--rounds 12]
 import { parseArgs } from 'node:util'
 import type { Database } from 'better-sqlite3'

@@ -22,7 +22,7 @@ for (const engine of engines)
         testRateLimitChange(t, world, kind)
       )
       t.test(
-        `${kind.name}: live traffic outlives its rule, whose port is free at once`,
+        `${kind.name}: live traffic continues after its rule is removed, and the port is free at once`,
         { buffered: true },
         t => testRemoval(t, world, kind)
       )

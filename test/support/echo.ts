@@ -8,5 +8,5 @@ const message = defineMessage({
   body: Type.Object({ text: Type.String() })
 })
 
-/** A request whose response is the same message. */
+/** A request with the same message as its response. */
 export const Echo = defineRequest({ ...message, response: message })

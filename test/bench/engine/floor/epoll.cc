@@ -20,7 +20,7 @@ struct Side {
   bool is_open = true;  // still sends
 };
 
-/** Deleted after the batch of events in which it ends. */
+/** Deleted after the batch of events that ends it. */
 struct Relay {
   std::array<Side, 2> sides;
 };

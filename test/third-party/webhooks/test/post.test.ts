@@ -204,9 +204,9 @@ t.test(
       [[{ ...good, secret_env: 'PATH' }], /ops needs either/],
       [
         [{ ...bare, secret_env: 'NO_SUCH_VARIABLE' }],
-        /secret of endpoint ops must have 24 bytes.*variable NO_SUCH_VARIABLE has 0/
+        /secret of endpoint ops must have at least 24 bytes.*variable NO_SUCH_VARIABLE has 0/
       ],
-      [[{ ...good, secret_file: open }], /others may read .*chmod 600/],
+      [[{ ...good, secret_file: open }], /other users can read .*chmod 600/],
       [[{ ...good, url: 'http://example.org/' }], /url of endpoint ops must be https/],
       [[{ ...good, url: `https://me:${secret}@example.org/` }], /contains a user name or password/],
       [[{ ...good, url: 'https://' }], /is not a valid URL/],
