@@ -28,7 +28,7 @@ export const up = defineCommand({
     let setupToken: string | undefined
     let page: string | undefined // of the console
     const server = await serve({
-      signal: agentIsDone.signal, // stops the server after the agent, whose last report it receives
+      signal: agentIsDone.signal, // the server stops after the agent, so that it receives the last report
       defaults: { operator_token: token.value, ...(isLocal && { control_listen: '127.0.0.1:7443' }) },
       onLog: (event, message) => {
         if (event === 'onboarding.setup_token') setupToken = /[\w-]{43}$/.exec(message)?.[0]

@@ -52,7 +52,7 @@ const unknown: TargetHealth = {
   ejected_reason: null
 }
 
-const aheadMs = 24 * 3_600_000 // tolerated clock skew of a host; a time in the future is shown as now
+const aheadMs = 24 * 3_600_000 // tolerated clock skew of a host; replies show a future time as now
 
 type Services = Pick<Kernel, 'store' | 'clock' | 'log' | 'control'> & {
   readonly rules: Pick<Rules, 'loadScopes'>
@@ -65,11 +65,11 @@ export interface Healths {
   readonly view: TargetView
   forget(rule: { readonly id: string; readonly clientId: string }): void
   /** Returns the health of each target; unknown for a target that the client has not reported yet. */
-  of(rule: Judged): TargetHealth[]
+  of(rule: RuleTargets): TargetHealth[]
   /** Returns the ids of the rules with a reported health. */
   reported(): string[]
   /** Returns the number of ejections of each target, as reported by the client. */
-  ejections(rule: Judged): number[]
+  ejections(rule: RuleTargets): number[]
 }
 
 export function openHealths({ store, clock, log, control, rules }: Services): Healths {
@@ -91,12 +91,12 @@ export function openHealths({ store, clock, log, control, rules }: Services): He
     for (const health of reported) {
       const rule = found.get(health.rule_id)
       if (!rule || isStale(health, rule)) continue // deleted or changed after the report
-      const reason = rule.clientId === clientId ? reasonAgainst(health, rule, now) : 'rule'
+      const reason = rule.clientId === clientId ? problemWith(health, rule, now) : 'rule'
       if (reason !== null) refused.push({ report: 'health', reason, rule: health.rule_id })
       else {
         const before = session.rules.get(health.rule_id)
         const targets = inFailoverOrder(rule.targets)
-        const rows = health.targets.map(target => untilNow(target, now))
+        const rows = health.targets.map(target => clampToNow(target, now))
         session.rules.set(health.rule_id, byTarget(targets, rows))
         const earlier = targets.map(target => before?.get(targetKey(target)))
         logEjected({ client: clientId, rule: health.rule_id, targets }, earlier, rows)
@@ -106,11 +106,11 @@ export function openHealths({ store, clock, log, control, rules }: Services): He
     changed(clientId)
   }
 
-  function reportedTargets({ id, clientId, targets }: Judged) {
+  function reportedTargets({ id, clientId, targets }: RuleTargets) {
     const rows = (sessions.get(clientId)?.rules ?? mirrored.get(clientId))?.get(id)
     return targets.map(target => rows?.get(targetKey(target)))
   }
-  const of = (rule: Judged): TargetHealth[] => reportedTargets(rule).map(toTargetHealth)
+  const of = (rule: RuleTargets): TargetHealth[] => reportedTargets(rule).map(toTargetHealth)
 
   const view: TargetView = {
     key: 'health',
@@ -123,7 +123,8 @@ export function openHealths({ store, clock, log, control, rules }: Services): He
 
   const reported = (): string[] => [...sessions.values()].flatMap(({ rules }) => [...rules.keys()])
 
-  const ejections = (rule: Judged): number[] => reportedTargets(rule).map(target => target?.ejections ?? 0)
+  const ejections = (rule: RuleTargets): number[] =>
+    reportedTargets(rule).map(target => target?.ejections ?? 0)
 
   return { receive, connection: connectionHooks(sessions), view, forget, of, reported, ejections }
 }
@@ -152,7 +153,7 @@ const connectionHooks = (sessions: Sessions): ConnectionHooks => ({
   }
 })
 
-type Judged = Pick<RuleCore, 'id' | 'clientId' | 'targets'>
+type RuleTargets = Pick<RuleCore, 'id' | 'clientId' | 'targets'>
 
 /** True if the report is about former targets, while a change is pending. Agents before 2.1 do not mark their targets. */
 const isStale = ({ targets, targets_mark: mark }: RuleHealth, rule: RuleScope): boolean =>
@@ -160,7 +161,7 @@ const isStale = ({ targets, targets_mark: mark }: RuleHealth, rule: RuleScope): 
     ? rule.former.targets.length > 0 && targets.length !== rule.targets.length
     : mark !== targetsMark(inFailoverOrder(rule.targets))
 
-function reasonAgainst({ targets }: RuleHealth, rule: RuleScope, now: number): string | null {
+function problemWith({ targets }: RuleHealth, rule: RuleScope, now: number): string | null {
   if (targets.length !== rule.targets.length) return 'targets'
   const times = targets.flatMap(({ last_failure_ms = 0, last_success_ms = 0, ejected_until_ms = 0 }) => [
     last_failure_ms,
@@ -174,7 +175,7 @@ type ReportedTarget = RuleHealth['targets'][number]
 type Reported = ReadonlyMap<string, ReportedTarget> // by target, see targetKey
 type Sessions = Map<string, { readonly sessionId: string; readonly rules: Map<string, Reported> }> // by client
 
-const untilNow = (
+const clampToNow = (
   { last_failure_ms: failure, last_success_ms: success, ...target }: ReportedTarget,
   now: number
 ): ReportedTarget => ({
@@ -193,10 +194,10 @@ const toTargetHealth = (reported: ReportedTarget | undefined): TargetHealth =>
     : {
         state: reported.state,
         consecutive_failures: reported.consecutive_failures,
-        last_failure_at: shownTime(reported.last_failure_ms),
-        last_success_at: shownTime(reported.last_success_ms),
-        ejected_until: shownTime(reported.ejected_until_ms),
+        last_failure_at: toTimestamp(reported.last_failure_ms),
+        last_success_at: toTimestamp(reported.last_success_ms),
+        ejected_until: toTimestamp(reported.ejected_until_ms),
         ejected_reason: reported.ejected_reason ?? null
       }
 
-const shownTime = (ms: number | undefined): string | null => (ms === undefined ? null : timestamp(ms))
+const toTimestamp = (ms: number | undefined): string | null => (ms === undefined ? null : timestamp(ms))

@@ -50,7 +50,7 @@ export function openDelivery({ store, log }: Pick<Kernel, 'store' | 'log'>): Env
     }
   })
 
-  async function notEnforced({ clientId, agentVersion }: Peer): Promise<void> {
+  async function clearEnforced({ clientId, agentVersion }: Peer): Promise<void> {
     try {
       const envelopes = await store.change(em => em.nativeUpdate(Envelope, { clientId }, { enforced: false }))
       if (envelopes === 0) return
@@ -63,12 +63,12 @@ export function openDelivery({ store, log }: Pick<Kernel, 'store' | 'log'>): Env
         }
       )
     } catch (error) {
-      log.error('owner_limit.unjudged', String(error), { client: clientId })
+      log.error('owner_limit.check_failed', String(error), { client: clientId })
     }
   }
 
   const connection: ConnectionHooks = {
-    joined: peer => void (peer.can(capability) || notEnforced(peer))
+    joined: peer => void (peer.can(capability) || clearEnforced(peer))
   }
 
   return { kind, connection }

@@ -32,7 +32,7 @@ export interface Services extends Kernel {
   readonly rules: Rules
 }
 export interface Envelopes extends EnvelopeDelivery {
-  /** Returns the row once the client has applied the envelope, or at once if it is offline. Throws for unknown owners and clients. */
+  /** Waits until the client applies the envelope, unless it is offline. Throws for unknown owners and clients. */
   set(at: OwnerParams, body: EnvelopeBody, call: Pick<Call, 'change'>): Promise<EnvelopeRow>
   /** Succeeds even if there is no envelope. */
   remove(at: OwnerParams, call: Pick<Call, 'change'>): Promise<void>
@@ -109,7 +109,7 @@ const openOwners =
 
 export const envelopeResource = ({ client_id: clientId, owner_id: ownerId }: OwnerParams): Resource => ({
   kind: 'owner_rate_limit',
-  id: `${clientId}/${ownerId}`.replaceAll('\0', '\uFFFD'), // the name of an owner without an envelope is not checked
+  id: `${clientId}/${ownerId}`.replaceAll('\0', '\uFFFD'), // the path can have any owner id
   async version(em) {
     const found = await em.findOne(Envelope, { clientId, ownerId })
     return found && [found.limits, found.createdAt, found.updatedAt]

@@ -22,7 +22,11 @@ const known: Readonly<Record<string, string>> = { endpoints: '1.0.0' }
 async function connect(t: Teardown, app: TestServer, name: string, capabilities = known) {
   const { port, fingerprint } = app.server.control
   return connectAgent(t, {
-    ...{ port: port(), fingerprint, token: await insertClient(app, name), capabilities, messages },
+    port: port(),
+    fingerprint,
+    token: await insertClient(app, name),
+    capabilities,
+    messages,
     responses: [scriptedResponse(Endpoints, () => ({}))]
   })
 }
@@ -74,7 +78,9 @@ t.test('the log names an agent that does not accept the endpoints', async t => {
   const log: LogLine[] = []
   const logged = Promise.withResolvers<void>()
   const refusing = {
-    ...{ clientId: 'edge', ended: new AbortController().signal, can: () => true },
+    clientId: 'edge',
+    ended: new AbortController().signal,
+    can: () => true,
     request: async () => {
       throw new Refused('bundle_replaced', 'the bundle now has another token')
     }

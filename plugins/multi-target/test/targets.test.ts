@@ -104,11 +104,9 @@ t.test('a new target does not inherit the health of the target in its place', as
   const { on, agent } = await targetsFixture(t)
   const { rule_id } = (await on.push({ targets })).body
   const healthy = { state: 'healthy', consecutive_failures: 0 } as const
-  const [first, second, added] = [
-    { host: '10.0.0.1', port: 80 },
-    { host: '10.0.0.2', port: 80 },
-    { host: '10.0.0.3', port: 80 }
-  ]
+  const first = { host: '10.0.0.1', port: 80 }
+  const second = { host: '10.0.0.2', port: 80 }
+  const added = { host: '10.0.0.3', port: 80 }
   const report = (present: readonly { host: string; port: number }[], reason: string) =>
     agent.channel.send(Health, {
       rules: [

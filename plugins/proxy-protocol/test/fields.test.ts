@@ -11,7 +11,9 @@ async function openApp(t: Test) {
   let port = 8080
   const push = (fields: object, client = 'edge') =>
     server.call<Record<string, unknown> & { rule_id: string }>('POST', '/v1/rules', {
-      ...{ client, listen_port: port++, targets: [target] },
+      client,
+      listen_port: port++,
+      targets: [target],
       ...fields
     })
   const patch = (id: string, body: object) =>

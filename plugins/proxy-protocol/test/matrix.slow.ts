@@ -67,7 +67,8 @@ async function push(
   const port = kind === 'tls name' ? ports[program].tls : first[program]
   const targets = [kind === 'targets' && dead, port]
   await cluster.call('POST', '/v1/rules', {
-    ...{ client, listen_port: from },
+    client,
+    listen_port: from,
     targets: targets.flatMap(port => (port === false ? [] : [{ host: '127.0.0.1', port }])),
     ...(kind === 'range' && { listen_port_end: from + 1 }),
     ...(kind === 'tls name' && { sni_pattern: name }),

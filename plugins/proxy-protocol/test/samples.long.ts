@@ -71,8 +71,11 @@ for (const [receiver, address] of Object.entries(receivers))
     const places = { [address]: port, '127.0.0.1:6433': pgbouncer }
     const logged = await start(t, join(cluster.dir, receiver), receiver, address, places)
     await cluster.call('POST', '/v1/rules', {
-      ...{ client: 'edge', listen_port, targets: [{ host: '127.0.0.1', port }] },
-      ...{ proxy_in: ['127.0.0.1'], proxy_out: 2 }
+      client: 'edge',
+      listen_port,
+      targets: [{ host: '127.0.0.1', port }],
+      proxy_in: ['127.0.0.1'],
+      proxy_out: 2
     })
 
     for (const [before, sender] of ['sender.conf', 'sender.cfg'].entries()) {

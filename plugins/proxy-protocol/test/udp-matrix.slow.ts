@@ -100,8 +100,12 @@ t.test(
 
     const push = ({ engine, kind, datagrams, port }: Cell, proxy_in: readonly string[] | null) =>
       cluster.call<{ rule_id: string }>('POST', '/v1/rules', {
-        ...{ client: engine, protocol: 'udp', listen_port: port, proxy_in },
-        ...{ proxy_out: 2, proxy_out_udp: datagrams },
+        client: engine,
+        protocol: 'udp',
+        listen_port: port,
+        proxy_in,
+        proxy_out: 2,
+        proxy_out_udp: datagrams,
         ...(kind === 'range' && { listen_port_end: port + 1 }),
         targets: (kind === 'several targets' ? [0, 1] : [0]).map(at => ({
           host: '127.0.0.1',
