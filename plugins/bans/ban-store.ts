@@ -76,7 +76,6 @@ export interface BanCleanup {
 }
 
 export function openBanCleanup({ store, clock, control }: Services): BanCleanup {
-  /** Removes bans from agents a day after they end, and deletes them after 30 days. */
   async function tidy(): Promise<void> {
     const now = clock.now()
     const bans = await store.change(async em => {

@@ -25,7 +25,6 @@ export interface Lifecycle {
 }
 
 export function openLifecycle({ config, control, rules }: Services): Lifecycle {
-  /** Deletes a quota and removes it from the agent once its rules no longer require it. Returns null if there is none. */
   async function remove({ userId, clientId }: Pair, em: EntityManager): Promise<AfterCommit | null> {
     const found = await em.findOne(Quota, { userId, clientId })
     if (!found) return null
@@ -46,7 +45,6 @@ export function openLifecycle({ config, control, rules }: Services): Lifecycle {
   const clientRemoved = async ({ id: clientId }: Client, em: EntityManager): Promise<void> =>
     void (await em.nativeDelete(Quota, { clientId }))
 
-  /** Deletes quotas without user or client, and pushes the others again if the hold time has changed. */
   async function reconcile(em: EntityManager): Promise<void> {
     const { quota_hold_secs: holdSecs } = config
     const usersSince = new Map((await em.find(User, {})).map(({ id, createdAt }) => [id, createdAt]))

@@ -35,7 +35,7 @@ export interface Cluster extends Servers {
   storeResults(of: readonly RecordedResult[], em: EntityManager): Promise<void>
   /** Polls for the result of an object that a peer sends, until the promise is settled. */
   watchResult(object: ObjectKey, until: Promise<unknown>): void
-  /** To be called when the store is another database, or an earlier state. */
+  /** Call it when the store is another database or an earlier state. */
   restored(): void
   /** Leaves the sessions and tasks of this server to peers. */
   close(): Promise<void>

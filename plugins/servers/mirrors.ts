@@ -97,7 +97,7 @@ export class Mirrors {
     this.#seen = rows[0]?.next ?? this.#seen
   }
 
-  /** To be called when the remote session of the client has ended. */
+  /** Call it when the remote session of the client has ended. */
   readonly forget = (clientId: string): void => {
     for (const { heard } of this.#mirrored.values()) heard(clientId, undefined)
   }

@@ -75,7 +75,7 @@ export class ServerRegistry {
     await this.#joining
   }
 
-  /** To be called every 2 s. A late call joins again, because peers may have seen this server as dead. */
+  /** Call it every 2 s. A late call joins again, because peers may have declared this server dead. */
   async renew(): Promise<void> {
     if (!this.#isTrusted()) return this.inForce()
     const at = this.#options.clock.monotonic()

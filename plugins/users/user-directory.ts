@@ -34,7 +34,7 @@ interface UserReader {
   /** Returns the caller, also for the operator token. */
   readSelf(caller: Principal): Promise<Me>
   list(query: Readonly<Record<string, unknown>>): PagedRows<UserRow>
-  /** Throws `not_owner` before any look-up, so that the refusal does not show whether the user exists. */
+  /** Throws `not_owner` before any lookup, so that the refusal does not show whether the user exists. */
   read(id: string, caller: Principal): Promise<UserRow>
 }
 

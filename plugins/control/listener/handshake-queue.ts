@@ -51,7 +51,7 @@ export class HandshakeQueue {
     this.#beginSoon()
   }
 
-  /** To be called when the handshake is over or the stream is closed. */
+  /** Call it when the handshake is over or the stream is closed. */
   leave(newcomer: Newcomer): void {
     this.#silent.delete(newcomer)
     this.#waiting.delete(newcomer)

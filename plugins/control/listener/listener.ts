@@ -15,7 +15,7 @@ import { readClientHello } from './read-client-hello.ts'
 import { returnWithinMs } from './return-time.ts'
 import type { WorkBudget, WorkBudgets } from './work-budget.ts'
 
-/** In the format of TLS: 14 bytes. From a list of names Node would retain a part of its 64 KiB buffer pool for each stream. */
+/** The wire format of ALPN. From a list of names, Node would retain a part of its 64 KiB buffer pool for each stream. */
 const protocols = new DataView(Uint8Array.of(alpn.length, ...Buffer.from(alpn)).buffer)
 const backlog = 4_096 // accepted by the system: a returning fleet connects within a second
 const authenticateMs = 10_000

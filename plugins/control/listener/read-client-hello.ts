@@ -11,7 +11,7 @@ const none: Buffer = Buffer.alloc(0)
 
 type Judged = 'complete' | 'partial' | 'garbage'
 
-/** Tells if the bytes are exactly one TLS handshake record, the start of one, or something else. */
+/** Returns whether the bytes are exactly one TLS handshake record, the start of one, or something else. */
 export function judge(bytes: Buffer): Judged {
   const [type = handshakeRecord, major = tlsMajor] = bytes
   if (type !== handshakeRecord || major !== tlsMajor || bytes.length > maxBytes) return 'garbage'

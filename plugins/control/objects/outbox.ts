@@ -49,7 +49,7 @@ export class Outbox {
     if (this.#state === 'idle') this.#resume()
   }
 
-  /** Records a result that the agent reports unasked. Waits for the disk if too many are not recorded yet. */
+  /** Records an unsolicited result of the agent. Waits for the disk if too many results are pending. */
   async report(object: Pick<ManagedObject, 'kind' | 'id' | 'revision'>, result: ApplyResult): Promise<void> {
     const { clientId } = this.#options.peer
     const removal = result.status === 'removed' ? 'drain' : null

@@ -57,7 +57,7 @@ export async function reconcile(options: Options): Promise<void> {
   }
 }
 
-/** An agent that does not know the message holds nothing back. */
+/** An agent that does not know the message has applied the objects already. */
 function ignoreUnknown(error: unknown): void {
   if (!(error instanceof Refused) || error.code !== 'wire.unknown_message') throw error
 }
@@ -115,8 +115,8 @@ async function recordRemovals(
 }
 
 /**
- * A revision far above all that this server gave would push the counter of the client close to the largest number. The
- * client gets a new generation instead, and its agent reconnects.
+ * Gives the client a new generation if its agent reports a revision far above this server's: the counter of the client
+ * would come close to its maximum. The agent reconnects.
  */
 async function isRenewed({ store, peer, log }: Options, present: ObjectsOfAgent): Promise<boolean> {
   const { clientId: id } = peer

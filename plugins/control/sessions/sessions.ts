@@ -81,7 +81,7 @@ export class Sessions {
     this.#sessions.get(clientId)?.outbox.wake()
   }
 
-  /** To be called when the agent has its Welcome. From then on it is connected. */
+  /** Call it when the agent has its Welcome: from then on it is connected. */
   join(agent: AuthenticatedAgent, stream: Stream, budget: WorkBudget): void {
     if (this.#isClosing) endStream(stream, 'shutting_down', this.#returnWithinMs)
     if (stream.ended.aborted) return

@@ -28,7 +28,7 @@ export interface Decision {
 export interface DecisionSink {
   /** Writes the decision, in the transaction of the change if there is one. */
   write(decision: Decision, em: EntityManager): Promise<void>
-  /** Sets the status of a decision that was written with null. */
+  /** Sets the status of a decision that was written with a null status. */
   complete(id: string, status: number, reason: string | null, em: EntityManager): Promise<void>
 }
 
@@ -82,7 +82,7 @@ function boundedChanges(changes: readonly FieldChange[] | null): readonly FieldC
 /** Sends decisions to all sinks. Returns the stored decision. */
 export interface Recorder {
   write(decision: Decision, em: EntityManager): Promise<Decision>
-  /** Sets the status of a decision that was written without one. */
+  /** Sets the status of a decision that was written with a null status. */
   complete(decision: Decision, status: number, reason: string | null, em: EntityManager): Promise<Decision>
   /** Returns false if there is no sink. */
   isNeeded(): boolean

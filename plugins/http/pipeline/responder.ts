@@ -91,7 +91,7 @@ export function openResponder(
   return { send, sendResult, sendError, reportUndeclared }
 }
 
-/** Returns a function that records what the transaction of a change has not: denials, refusals, and responses for the key. */
+/** Returns a function that records denials, refusals and responses for the key, unless the change's transaction has. */
 function openOutcomes(
   { store, clock, recorder }: Pick<HttpOptions, 'store' | 'clock' | 'recorder'>,
   idempotency: Pick<Idempotency, 'recordOutcome'>

@@ -29,7 +29,7 @@ export interface RuleQueries {
   listMembers(id: string, em: EntityManager): Promise<Pick<Rule, 'id' | 'clientId'>[]>
   /** Returns up to `take` rules on clients after the id `after`, in the order of creation. */
   page(after: string, take: number, em: EntityManager): Promise<PageRow[]>
-  /** Returns those of the owners that have rules on the client. */
+  /** Returns the given owners that have rules on the client. */
   ownersOn(clientId: string, owners: readonly string[], em: EntityManager): Promise<string[]>
   clientsOfOwner(owner: string, em: EntityManager): Promise<string[]>
 }

@@ -23,7 +23,7 @@ export interface DocumentContext {
   clientId(idOrName: unknown): string
   /** Returns the client's name, or its id when several clients have the name. */
   clientName(id: unknown): string
-  /** Returns what records of a kind show of properties that were left out, by key. */
+  /** Returns the values that records of a kind show for omitted properties, by key. */
   defaults(kind: string): DocumentEntry
   /** Returns the properties that distinguish objects of a kind, besides those that the kind knows. */
   distinguishing(kind: string): readonly string[]
@@ -31,11 +31,11 @@ export interface DocumentContext {
 
 export interface DocumentKind {
   readonly name: string // of the list in the document: 'rules'
-  /** Owners, such as users, are created before their limits, and limits, such as grants, before the objects that need them. */
+  /** The order of creation: owners (users), then their limits (grants), then the objects that need them (rules). */
   readonly role: 'owner' | 'limit' | 'object'
   /**
-   * Matches what is left of the document and of the server when `--prune` would delete the latter, where exactly one of
-   * each has the key: the object changes what its `key` is made of, and stays.
+   * With `--prune`: if exactly one unmatched entry of the document and one unmatched object of the server have this key,
+   * the object changes its `key` and is not deleted.
    */
   movedKey?(item: DocumentItem): string
   /** Several objects may have the same key: those with the same body are matched first. */
@@ -48,7 +48,7 @@ export interface DocumentKind {
   format(item: DocumentItem, context: DocumentContext): DocumentEntry
   /** Returns the name in plans: `rule paris tcp 8000-8010`. */
   label(item: DocumentItem, context: DocumentContext): string
-  /** Fills in what the document leaves to the server. */
+  /** Fills in the properties that the document leaves to the server. */
   complete?(item: DocumentItem, present: DocumentItem): DocumentItem
   /** Counts live connections and flows that end when the object is removed. */
   liveTraffic?(item: DocumentItem, context: DocumentContext): Promise<number>
@@ -64,8 +64,8 @@ export interface DocumentKind {
 }
 
 /**
- * Read by commands alone, which load nothing else of the plugin: the fill is in its `commands.ts`, too. What an entry may
- * have is in `documentSchemaSlot`, which the server reads.
+ * Only commands read it, and they load nothing else of the plugin: its `commands.ts` has the fill, too. The server reads
+ * the schema of entries from `documentSchemaSlot`.
  */
 export const documentKindSlot = defineSlot<DocumentKind>('rules.document-kind', {
   keyOf: ({ name }) => name
@@ -78,7 +78,7 @@ export interface DocumentPlace {
   mapClients(value: unknown, mapClient: (client: unknown) => string): unknown
 }
 
-/** Read by commands alone, as `documentKindSlot` is. */
+/** Only commands read it, like `documentKindSlot`. */
 export const documentPlaceSlot = defineSlot<DocumentPlace>('rules.document-place', {
   keyOf: ({ key }) => key
 })
@@ -90,7 +90,7 @@ export function hasSameBody(a: DocumentItem, b: DocumentItem, except: readonly s
   return isDeepStrictEqual(compared(a), compared(b))
 }
 
-/** Returns the merge patch (RFC 7396) that makes `to` of `from`; undefined: they are equal. */
+/** Returns the merge patch (RFC 7396) that turns `from` into `to`; undefined: they are equal. */
 export function makeMergePatch(from: unknown, to: unknown): unknown {
   if (isDeepStrictEqual(from, to)) return undefined
   if (!isTable(from) || !isTable(to)) return to ?? null
