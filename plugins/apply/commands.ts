@@ -3,53 +3,56 @@ import { escapeControlChars } from '../../kernel/base/log.ts'
 import { Type, Yes } from '../../kernel/cli/args.ts'
 import { type Api, type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
 import { documentKindSlot, documentPlaceSlot, liveTrafficSlot } from '../rules/command-exports.ts'
-import { contextOf, kindsIn } from './context.ts'
 import { type Document, formatDocument, readDocument } from './document.ts'
-import { named } from './named.ts'
+import { listKinds, openDocumentContext } from './document-context.ts'
 import { makePlan, type Step } from './plan.ts'
+import { prefixFault } from './prefix-fault.ts'
 import { usersKind } from './users-kind.ts'
 
 const File = Type.String({
-  description: 'TOML or JSON, with a list for each kind: [[rules]], [[grants]], ...; - reads standard input.'
+  description:
+    'TOML or JSON file with a list for each kind: [[rules]], [[grants]], ...; - reads standard input.'
 })
 const prune = Type.Optional(
-  Type.Boolean({ description: 'Delete what the file leaves out, only of the kinds that it has.' })
+  Type.Boolean({ description: 'Delete objects that are not in the file, only of kinds that the file has.' })
 )
 
-const differs = 9 // the exit code of no error
-const ExitCode = Type.Optional(Type.Boolean({ description: `End with ${differs} when something differs.` }))
+const differenceExit = 9 // no error has this exit code
+const ExitCode = Type.Optional(
+  Type.Boolean({ description: `Exit with ${differenceExit} if something differs.` })
+)
 
-const reads = [documentKindSlot, documentPlaceSlot, liveTrafficSlot] // of the kinds, too
+const reads = [documentKindSlot, documentPlaceSlot, liveTrafficSlot] // includes the slots that kinds read
 
 const renewMs = 20_000
 
-function show(plan: readonly Step[], print: CommandCall<object>['print']): void {
+function printPlan(plan: readonly Step[], print: CommandCall<object>['print']): void {
   if (plan.length === 0) print.done('nothing to do: the server matches the file', [])
   else
     print.data(
       plan,
-      ['verb', ['what', ({ label }) => label], ['drops', dropsOf]],
-      changesIn(plan) || undefined
+      ['verb', ['what', ({ label }) => label], ['drops', formatDrops]],
+      formatChanges(plan) || undefined
     )
 }
 
-/** Returns the text below the table. Cells of the table may be truncated to the terminal. */
-const changesIn = (plan: readonly Step[]): string =>
+/** Returns the changes, to print below the table, where they are not cut to the terminal's width. */
+const formatChanges = (plan: readonly Step[]): string =>
   plan
     .filter(({ changes }) => changes.length > 0)
     .flatMap(({ label, changes }) => ['', label, ...changes.map(change => `  ${change}`)])
     .map(escapeControlChars)
     .join('\n')
 
-const kindNamesIn = (call: Pick<CommandCall<object>, 'filled'>): string[] =>
-  kindsIn(call).map(({ name }) => name)
+const listKindNames = (call: Pick<CommandCall<object>, 'filled'>): string[] =>
+  listKinds(call).map(({ name }) => name)
 
-const dropsOf = ({ drops }: Step): string =>
+const formatDrops = ({ drops }: Step): string =>
   drops === 0 ? '' : `${drops} live connection${drops === 1 ? '' : 's'}`
 
 const exportAll = defineCommand({
   name: 'export',
-  summary: 'Write rules, grants and other objects as a file for `apply`.',
+  summary: 'Print rules, grants and other objects as a file for `apply`.',
   examples: ['sluice export > fleet.toml'],
   args: Type.Object({
     format: Type.Optional(
@@ -61,8 +64,8 @@ const exportAll = defineCommand({
   }),
   reads,
   async run(call) {
-    const context = await contextOf(call)
-    const lists = kindsIn(call).map(
+    const context = await openDocumentContext(call)
+    const lists = listKinds(call).map(
       async kind => [kind.name, (await kind.list(context)).map(item => kind.format(item, context))] as const
     )
     const document: Document = Object.fromEntries(await Promise.all(lists))
@@ -78,34 +81,34 @@ const diff = defineCommand({
   positional: ['file'],
   reads,
   async run(call) {
-    const { file, prune, exit_code: tells = false } = call.args
-    const document = readDocument(file, kindNamesIn(call))
-    const plan = await makePlan(document, prune ? 'prune' : 'keep', await contextOf(call))
-    show(plan, call.print)
-    return tells && plan.length > 0 ? differs : 0
+    const { file, prune, exit_code: isExitCode = false } = call.args
+    const document = readDocument(file, listKindNames(call))
+    const plan = await makePlan(document, prune ? 'prune' : 'keep', await openDocumentContext(call))
+    printPlan(plan, call.print)
+    return isExitCode && plan.length > 0 ? differenceExit : 0
   }
 })
 
 const apply = defineCommand({
   name: 'apply',
-  summary: 'Bring rules, grants and other objects into the state of a file; shows its plan first.',
+  summary: 'Change rules, grants and other objects to match a file; shows the plan first.',
   examples: ['sluice apply fleet.toml', 'sluice apply - --prune --yes < fleet.toml'],
   args: Type.Object({ file: File, prune, yes: Yes }),
   positional: ['file'],
   reads,
   async run(call) {
     const { file, prune } = call.args
-    const document = readDocument(file, kindNamesIn(call))
-    await leased(call.api, async renew => {
-      const plan = await makePlan(document, prune ? 'prune' : 'keep', await contextOf(call))
-      show(plan, call.print)
+    const document = readDocument(file, listKindNames(call))
+    await withLease(call.api, async renew => {
+      const plan = await makePlan(document, prune ? 'prune' : 'keep', await openDocumentContext(call))
+      printPlan(plan, call.print)
       if (plan.length === 0) return
       await call.confirm('Apply these changes?', { unattended: 'refuse' })
       for (const [done, step] of plan.entries()) {
         await renew()
         await step.run().catch(error => {
           const before = done === 0 ? '' : `${done} of ${plan.length} steps are done; `
-          throw named(`${before}${step.verb} ${step.label}`, error)
+          throw prefixFault(`${before}${step.verb} ${step.label}`, error)
         })
         call.print.line(`done: ${step.verb} ${step.label}`)
       }
@@ -113,8 +116,8 @@ const apply = defineCommand({
   }
 })
 
-/** Runs the work with a lease for `apply`; throws `apply_in_progress` while another run has it. */
-async function leased(api: Api, work: (renew: () => Promise<void>) => Promise<void>): Promise<void> {
+/** Runs the work with a lease. Throws `apply_in_progress` while another run holds the lease. */
+async function withLease(api: Api, work: (renew: () => Promise<void>) => Promise<void>): Promise<void> {
   const { lease_id } = await api.send<{ lease_id: string }>('POST', '/v1/apply-leases')
   const path = `/v1/apply-leases/${lease_id}`
   let renewedAt = systemClock.monotonic()
@@ -126,7 +129,7 @@ async function leased(api: Api, work: (renew: () => Promise<void>) => Promise<vo
   try {
     await work(renew)
   } finally {
-    await api.send('DELETE', path).catch(() => {}) // it expires by itself, and an error of the work matters more
+    await api.send('DELETE', path).catch(() => {}) // the lease expires anyway, and must not hide an error of the work
   }
 }
 

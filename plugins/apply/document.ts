@@ -4,14 +4,14 @@ import { parse as parseToml, stringify } from 'smol-toml'
 import { Fault, invalidSchema } from '../../kernel/base/errors.ts'
 import { type DocumentEntry, withoutNull } from '../rules/command-exports.ts'
 
-/** Entries by kind; a kind that is left out is not touched. */
+/** Entries by kind. `apply` does not touch the objects of absent kinds. */
 export type Document = Readonly<Record<string, readonly DocumentEntry[]>>
 
 /** Throws `validation.schema` if the file cannot be read or has lists of other kinds. */
 export function readDocument(file: string, kinds: readonly string[]): Document {
   const document = parse(file)
   const problems = Object.entries(document).flatMap(([key, entries]) => {
-    if (!kinds.includes(key)) return [`${key} is none of ${kinds.join(', ')}`]
+    if (!kinds.includes(key)) return [`${key} must be one of ${kinds.join(', ')}`]
     const isList =
       Array.isArray(entries) && entries.every(entry => typeof entry === 'object' && entry !== null)
     return isList ? [] : [`${key} must be a list of tables: write [[${key}]]`]
@@ -23,19 +23,21 @@ export function readDocument(file: string, kinds: readonly string[]): Document {
 function parse(file: string): Document {
   try {
     const text = readFileSync(file === '-' ? 0 : file, 'utf8')
-    return Object(JSON.parse(/^\s*\{/.test(text) ? text : JSON.stringify(parseToml(text), plain)))
+    return Object(
+      JSON.parse(/^\s*\{/.test(text) ? text : JSON.stringify(parseToml(text), stringifyNonFinite))
+    )
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause)
     throw new Fault(invalidSchema, `${file} cannot be read: ${why}`, { cause })
   }
 }
 
-/** Makes text of numbers that JSON does not have; times become text by themselves. */
-const plain = (_: string, value: unknown): unknown =>
+/** Turns numbers that JSON lacks into text. Times of TOML become text anyway. */
+const stringifyNonFinite = (_: string, value: unknown): unknown =>
   typeof value === 'number' && !Number.isFinite(value) ? String(value) : value
 
-/** TOML has no null, so properties that are null are left out of both formats. */
+/** Omits null properties in both formats, because TOML has no null. */
 export function formatDocument(document: Document, format: 'toml' | 'json'): string {
-  const written = withoutNull(document) as object
-  return format === 'json' ? JSON.stringify(written, null, 2) : stringify(written).trimEnd()
+  const present = withoutNull(document) as object
+  return format === 'json' ? JSON.stringify(present, null, 2) : stringify(present).trimEnd()
 }

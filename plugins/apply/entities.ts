@@ -1,6 +1,6 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core'
 
-/** A run of `apply`. Times are those that all servers of the store have (leases.ts). */
+/** The lease of a running `apply`. `until` uses a clock that all servers of the store share (leases.ts). */
 export const Lease = defineEntity({
   name: 'ApplyLease',
   tableName: 'apply_lease',

@@ -1,4 +1,4 @@
-// Leases for runs of `apply`, because two runs at once would undo each other's changes, also at two servers of a store.
+// Leases for runs of `apply`. Without them, concurrent runs would undo each other's changes, also on two servers of a cluster.
 import type { EntityManager } from '@mikro-orm/sql'
 import { defineCode, Fault, notFound } from '../../kernel/base/errors.ts'
 import { newId } from '../../kernel/base/id.ts'
@@ -12,9 +12,9 @@ export const applyInProgress = defineCode('apply_in_progress', 409, 5)
 
 export const leaseMs = 60_000
 
-/** Leases serialize runs of `apply` that cover the same resources. */
+/** Serializes runs of `apply` that cover the same resources. */
 export interface Leases {
-  /** Returns the id of a new lease. Throws `apply_in_progress` while another one is active. */
+  /** Returns the id of a new lease. Throws `apply_in_progress` while another lease is active. */
   take(principal: Principal): Promise<string>
   /** Throws `not_found` if the lease has ended. */
   renew(id: string, principal: Principal): Promise<void>
@@ -23,22 +23,22 @@ export interface Leases {
 }
 
 export function openLeases({ store, clock }: Pick<Kernel, 'store' | 'clock'>): Leases {
-  /** The resources that a caller may change: its own, or all for a superadmin. */
+  /** Returns the user's own id as the scope, or '' for all resources. */
   const scopeOf = ({ role, userId }: Principal): string => (role === 'superadmin' ? '' : userId)
 
-  /** The clock of the database, or that of the only server. */
+  /** Reads the clock of the database, or of the only server. */
   const timeIn = (em: EntityManager): Promise<number> | number =>
     mayBeShared(em) ? timeOf(em) : clock.steady()
 
-  /** No lease lasts longer than a new one, whatever clock it was written under. */
+  /** Rejects a lease that ends later than a new one would: it was written under another clock. */
   const isActive = ({ until }: Lease, now: number): boolean => until > now && until <= now + leaseMs
 
-  /** Returns the new end of the caller's lease. */
+  /** Returns the new end of the user's lease. Throws `not_found` if it has ended. */
   async function requireOwn(id: string, principal: Principal, em: EntityManager): Promise<number> {
     const now = await timeIn(em)
     const lease = await em.findOne(Lease, { scope: scopeOf(principal), id })
     if (!lease || !isActive(lease, now))
-      throw new Fault(notFound, 'the lease has ended; run apply again to do the rest')
+      throw new Fault(notFound, 'the lease has ended; run apply again to complete the remaining steps')
     return now + leaseMs
   }
 
@@ -52,7 +52,7 @@ export function openLeases({ store, clock }: Pick<Kernel, 'store' | 'clock'>): L
         if (other && isActive(other, now))
           throw new Fault(
             applyInProgress,
-            `${other.userId} is applying a file; try again when it is done, or ${leaseMs / 1000} s after a crash`
+            `${other.userId} is applying a file; retry when that run has ended, or ${leaseMs / 1000} s after a crash`
           )
         await em.nativeDelete(Lease, { until: { $lte: now } })
         await em.upsert(Lease, { scope, id, userId: principal.userId, until: now + leaseMs })

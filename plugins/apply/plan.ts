@@ -1,5 +1,5 @@
-// The steps that bring the server into the state of a document. They are computed from the present state, so that a run
-// after an interrupted one does the rest.
+// The steps that make the server match a document. They are computed from the current state, so that a run after an
+// interrupted one completes the remaining steps.
 import { Fault, invalidSchema } from '../../kernel/base/errors.ts'
 import {
   type DocumentContext,
@@ -8,42 +8,42 @@ import {
   type DocumentKind,
   hasSameBody
 } from '../rules/command-exports.ts'
-import { changesOf } from './changes.ts'
-import { kindsIn } from './context.ts'
+import { describeChanges } from './describe-changes.ts'
 import type { Document } from './document.ts'
-import { named } from './named.ts'
-import { validate } from './validation.ts'
+import { listKinds } from './document-context.ts'
+import { prefixFault } from './prefix-fault.ts'
+import { validateDocument } from './validate-document.ts'
 
 export interface Step {
   readonly verb: 'create' | 'change' | 'replace' | 'delete'
   readonly label: string
-  readonly changes: readonly string[] // 'path old -> new', of an object that exists
-  readonly drops: number // live connections and flows that end
+  readonly changes: readonly string[] // 'path old -> new', if the object exists
+  readonly drops: number // live connections and flows that the step ends
   run(): Promise<void>
 }
 
-/** `prune` deletes what the document leaves out, of the kinds that it has. */
+/** `prune` deletes objects that are not in the document, of kinds that the document has. */
 export async function makePlan(
   document: Document,
   prune: 'prune' | 'keep',
   context: DocumentContext
 ): Promise<Step[]> {
-  await validate(document, context.api)
+  await validateDocument(document, context.api)
   const steps: Step[] = []
   const deletions: Step[] = []
-  for (const kind of kindsIn(context)) {
+  for (const kind of listKinds(context)) {
     const entries = document[kind.name]
     if (!entries) continue
-    const wanted = entries.map((entry, at) => parsed(kind, entry, at, context))
+    const wanted = entries.map((entry, at) => parseEntry(kind, entry, at, context))
     if (!kind.hasSeveral) refuseDuplicates(kind, wanted, context)
-    const { pairs, left } = paired(kind, wanted, await kind.list(context), prune)
-    for (const pair of pairs) steps.push(...(await stepsFor(kind, pair, context)))
-    if (prune === 'prune') for (const item of left) deletions.unshift(await deletion(kind, item, context))
+    const { pairs, left } = matchItems(kind, wanted, await kind.list(context), prune)
+    for (const pair of pairs) steps.push(...(await makeSteps(kind, pair, context)))
+    if (prune === 'prune') for (const item of left) deletions.unshift(await makeDeletion(kind, item, context))
   }
   return [...steps, ...deletions]
 }
 
-function parsed(
+function parseEntry(
   kind: DocumentKind,
   entry: DocumentEntry,
   at: number,
@@ -52,7 +52,7 @@ function parsed(
   try {
     return kind.parse(entry, context)
   } catch (error) {
-    throw named(`${kind.name}[${at}]`, error)
+    throw prefixFault(`${kind.name}[${at}]`, error)
   }
 }
 
@@ -62,10 +62,10 @@ interface Pair {
 }
 
 /**
- * Matches wanted objects with present ones: by the id that an entry gives, by the same key and body, by the same key,
- * and those that would be deleted with what they may have become.
+ * Matches wanted objects with those on the server, in this order: by the entry's id; by key and body; by key; and with
+ * `prune`, by `movedKey`, if the match is unique. Returns the unmatched objects of the server as `left`.
  */
-function paired(
+function matchItems(
   kind: DocumentKind,
   wanted: readonly DocumentItem[],
   present: readonly DocumentItem[],
@@ -88,7 +88,7 @@ function paired(
     )
   for (const item of unmatched()) take(item, from => hasSameBody(from, kind.complete?.(item, from) ?? item))
   for (const item of unmatched()) take(item, () => true)
-  if (prune === 'prune') for (const [item, from] of moved(kind, unmatched(), left)) match(item, from)
+  if (prune === 'prune') for (const [item, from] of matchMoved(kind, unmatched(), left)) match(item, from)
   return { pairs: wanted.map((item): Pair => ({ wanted: item, from: found.get(item) })), left: [...left] }
 }
 
@@ -97,12 +97,12 @@ function requirePresent({ name }: DocumentKind, { id }: DocumentItem, left: Read
   if (from) return from
   throw new Fault(
     invalidSchema,
-    `${name}: there is no ${id}, or the file has it twice; leave the id out to create one`
+    `${name}: there is no ${id}, or the file has it twice; omit the id to create an object`
   )
 }
 
-/** Returns the pairs with exactly one element on each side. */
-function moved(
+/** Returns the pairs with the same `movedKey` that exactly one object on each side has. */
+function matchMoved(
   { movedKey }: DocumentKind,
   wanted: readonly DocumentItem[],
   present: Iterable<DocumentItem>
@@ -110,12 +110,13 @@ function moved(
   if (!movedKey) return []
   const candidates = Map.groupBy(present, movedKey)
   return [...Map.groupBy(wanted, movedKey)].flatMap(([key, items]) => {
-    const [[item, other], [from, second]] = [items, candidates.get(key) ?? []]
-    return item && from && !other && !second ? [[item, from] as const] : []
+    const [item, otherItem] = items
+    const [from, otherFrom] = candidates.get(key) ?? []
+    return item && from && !otherItem && !otherFrom ? [[item, from] as const] : []
   })
 }
 
-async function stepsFor(
+async function makeSteps(
   kind: DocumentKind,
   { wanted, from }: Pair,
   context: DocumentContext
@@ -125,7 +126,7 @@ async function stepsFor(
     return [{ verb: 'create', label, changes: [], drops: 0, run: () => kind.create(wanted, context) }]
   const to = kind.complete?.(wanted, from) ?? wanted
   if (hasSameBody(from, to)) return []
-  const changes = changesOf(from.body, to.body)
+  const changes = describeChanges(from.body, to.body)
   const change = kind.change?.(from, to, context)
   if (change) return [{ verb: 'change', label, changes, drops: 0, run: change }]
   const run = async (): Promise<void> => {
@@ -133,21 +134,24 @@ async function stepsFor(
     await kind.create(to, context)
     await kind.remove(from, context)
   }
-  return [{ verb: 'replace', label, changes, drops: await dropsOf(kind, from, context), run }]
+  return [{ verb: 'replace', label, changes, drops: await countDrops(kind, from, context), run }]
 }
 
-async function deletion(kind: DocumentKind, item: DocumentItem, context: DocumentContext): Promise<Step> {
+async function makeDeletion(kind: DocumentKind, item: DocumentItem, context: DocumentContext): Promise<Step> {
   return {
     verb: 'delete',
     label: kind.label(item, context),
     changes: [],
-    drops: await dropsOf(kind, item, context),
+    drops: await countDrops(kind, item, context),
     run: () => kind.remove(item, context)
   }
 }
 
-const dropsOf = async (kind: DocumentKind, item: DocumentItem, context: DocumentContext): Promise<number> =>
-  (await kind.liveTraffic?.(item, context)) ?? 0
+const countDrops = async (
+  kind: DocumentKind,
+  item: DocumentItem,
+  context: DocumentContext
+): Promise<number> => (await kind.liveTraffic?.(item, context)) ?? 0
 
 function refuseDuplicates(
   kind: DocumentKind,

@@ -14,7 +14,7 @@ interface Deps extends Kernel {
 export default definePlugin<Deps>({
   name: 'apply',
   version: '1.0.0',
-  description: 'Leases for applying a document: one at a time.',
+  description: 'Applies a document of rules, grants and other objects, one run at a time.',
   kernel: '^2.0.0',
   needs: { http: '^1.0.0', users: '^1.0.0', rules: '^1.0.0' },
   codes: [applyInProgress],

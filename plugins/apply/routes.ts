@@ -17,14 +17,14 @@ const Lease = closed(
   {
     lease_id: LeaseId,
     ttl_secs: Type.Integer({
-      description: 'Seconds until it ends unless it is renewed.',
+      description: 'Seconds until the lease expires, unless it is renewed.',
       examples: [leaseMs / 1000]
     })
   },
   { $id: 'ApplyLease' }
 )
 const Params = Type.Object({ lease_id: LeaseId })
-const shown = (lease_id: string) => ({ lease_id, ttl_secs: leaseMs / 1000 })
+const toReply = (lease_id: string) => ({ lease_id, ttl_secs: leaseMs / 1000 })
 
 const take = defineRoute({
   method: 'POST',
@@ -33,9 +33,9 @@ const take = defineRoute({
   access: 'user',
   status: 201,
   summary: 'Takes a lease for applying a document.',
-  description: 'There is one for each user, and one for all superadmins together.',
+  description: 'Each user can have one lease; all superadmins share one.',
   schema: () => ({ reply: Lease, errors: [applyInProgress] }),
-  run: async ({ leases }: Deps, { principal }) => shown(await leases.take(principal))
+  run: async ({ leases }: Deps, { principal }) => toReply(await leases.take(principal))
 })
 
 const renew = defineRoute({
@@ -47,7 +47,7 @@ const renew = defineRoute({
   schema: () => ({ params: Params, reply: Lease, errors: [notFound] }),
   async run({ leases }: Deps, { params, principal }) {
     await leases.renew(params.lease_id, principal)
-    return shown(params.lease_id)
+    return toReply(params.lease_id)
   }
 })
 
@@ -68,18 +68,18 @@ const check = defineRoute({
   action: 'apply.check',
   access: 'user',
   status: 204,
-  summary: 'Judges the entries of a document, and changes nothing.',
+  summary: 'Validates the entries of a document without changes.',
   description:
-    'By their form alone: whether ports are free and grants suffice is judged when the objects are made. A long document is sent in parts.',
+    'Checks only the schema. Ports and grants are checked when the objects are created. A long document can be sent in parts.',
   schema: filled => ({ body: documentBody(filled), reply: Type.Void(), errors: [] }),
-  run: async () => {} // the schema has judged it
+  run: async () => {} // the schema has validated the body
 })
 
 const kinds = defineList({
   url: '/v1/apply-kinds',
   action: 'apply.kinds',
   access: 'user',
-  summary: 'Lists the kinds of objects that a document may have.',
+  summary: 'Lists the kinds of objects that a document can have.',
   schema: () => ({ row: KindRow, errors: [] }),
   run: async ({ filled }: Deps) => kindRows(filled)
 })

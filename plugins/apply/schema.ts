@@ -1,10 +1,10 @@
-// The API's schemas of documents; plugins define the schemas of their entries.
+// The API schemas of a document. Plugins define the schemas of its entries.
 import { type Static, Type } from 'typebox'
 import { closed } from '../../kernel/http/schema.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
 import { documentSchemaSlot } from '../http/exports.ts'
 
-/** A document, or a part of one. */
+/** Returns the schema of a document or a part of one. */
 export const documentBody = (filled: SlotReader) =>
   closed(
     Object.fromEntries(
@@ -18,13 +18,13 @@ export const documentBody = (filled: SlotReader) =>
 
 export const KindRow = closed(
   {
-    name: Type.String({ description: 'Of the list in the document.', examples: ['rules'] }),
+    name: Type.String({ description: 'Name of the list in the document.', examples: ['rules'] }),
     defaults: Type.Record(Type.String(), Type.Unknown(), {
-      description: 'What records show of properties that an entry leaves out.',
+      description: 'Values that records show for properties that an entry omits.',
       examples: [{ paused: false }]
     }),
     distinguishing: Type.Array(Type.String(), {
-      description: 'Properties of plugins that tell objects apart which are equal else.',
+      description: 'Properties of plugins that distinguish otherwise equal objects.',
       examples: [['sni_pattern']]
     })
   },

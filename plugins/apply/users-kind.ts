@@ -1,4 +1,4 @@
-// Users in the document of `apply`: matched by user_id. Credentials are not in the document; a new user has none.
+// Users in the document, matched by user_id. The document has no passwords or tokens, so a new user has none.
 import { isDeepStrictEqual } from 'node:util'
 import {
   type DocumentContext,
@@ -16,24 +16,27 @@ export const usersKind = documentKindSlot.fill({
   role: 'owner',
   async list(context) {
     if (!context.isSuperadmin) return []
-    return (await context.api.list<DocumentEntry>('/v1/users')).map(row => itemOf(row, context))
+    return (await context.api.list<DocumentEntry>('/v1/users')).map(row => toItem(row, context))
   },
-  parse: itemOf,
+  parse: toItem,
   format({ body: { user_id, display_name, role, disabled, ...fields } }, context) {
     const absent = context.defaults(name)
     const present = Object.entries(fields).filter(([key, value]) => !isDeepStrictEqual(value, absent[key]))
     return {
-      ...{ user_id, display_name, ...(role !== 'user' && { role }), ...(disabled === true && { disabled }) },
+      user_id,
+      display_name,
+      ...(role !== 'user' && { role }),
+      ...(disabled === true && { disabled }),
       ...Object.fromEntries(present)
     }
   },
   label: ({ body: { user_id } }) => `user ${user_id}`,
-  /** A display name that the document leaves out stays as it is. */
+  /** Keeps a display name that the document omits. */
   complete: (item, { body: { display_name } }) =>
     item.body['display_name'] === undefined ? { ...item, body: { ...item.body, display_name } } : item,
   async create(item, context) {
     const { user_id, display_name = user_id, role, disabled, ...fields } = item.body
-    const isDisabled = disabled === true // and so never an enabled superadmin, not even for a moment
+    const isDisabled = disabled === true // create it as a user, so that it is never an enabled superadmin
     const body = { user_id, display_name, role: isDisabled ? 'user' : role, ...fields }
     await context.api.send('POST', '/v1/users', body)
     if (isDisabled) await update(item, { role, disabled }, context)
@@ -49,7 +52,7 @@ export const usersKind = documentKindSlot.fill({
   remove: ({ key }, { api }) => api.send('DELETE', pathOf(key))
 })
 
-function itemOf(row: DocumentEntry, context: DocumentContext): DocumentItem {
+function toItem(row: DocumentEntry, context: DocumentContext): DocumentItem {
   const { user_id, display_name, role = 'user', disabled = false } = row
   const fields = Object.entries(context.defaults(name)).map(([key, absent]) => [key, row[key] ?? absent])
   const body = { user_id, display_name, role, disabled, ...Object.fromEntries(fields) }

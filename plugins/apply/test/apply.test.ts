@@ -8,8 +8,8 @@ import { type KitServer, testAgent, testServer } from '../../../kit/public.ts'
 import { isOnPostgres } from '../../../kit/test-store.ts'
 import { filledBare } from '../../cli/program/installed-commands.ts'
 import { capability as rateLimit } from '../../rate-limit/wire.ts'
-import { contextOf, kindsIn } from '../context.ts'
 import { type Document, formatDocument, readDocument } from '../document.ts'
+import { listKinds, openDocumentContext } from '../document-context.ts'
 import { makePlan, type Step } from '../plan.ts'
 
 const target = (port: number) => [{ host: '10.0.0.1', port }]
@@ -17,7 +17,7 @@ const web = { client: 'paris', listen_port: 8080, targets: target(80) }
 const kindNames = ['users', 'grants', 'quotas', 'owner_limits', 'rules']
 const summaryOf = (plan: readonly Step[]) => plan.map(({ verb, label }) => `${verb} ${label}`)
 
-t.test('a plan lists the differences, applies them, and is empty afterwards', async t => {
+t.test('a plan lists the differences, and is empty after it was applied', async t => {
   const { plan, run } = await applyFixture(t)
   const file = { rules: [web, { ...web, listen_port: 8081, targets: target(81) }] }
 
@@ -43,35 +43,36 @@ t.test('a plan lists the differences, applies them, and is empty afterwards', as
   t.same(await plan(changed), [])
 })
 
-t.test(
-  'objects missing in the file stay unless --prune is given, which deletes only kinds that the file has',
-  async t => {
-    const { plan, run, app } = await applyFixture(t)
-    await app.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
-    const grant = {
-      user_id: 'ann',
-      client: 'paris',
-      listen_port_start: 1,
-      listen_port_end: 99,
-      protocols: ['tcp'],
-      targets: null
-    }
-    await run({ rules: [web], grants: [grant] })
-
-    t.same(await plan({ rules: [] }), [])
-    t.same(summaryOf(await plan({ rules: [] }, 'prune')), ['delete rule paris tcp 8080'])
-    t.same(summaryOf(await plan({ grants: [] }, 'prune')), ['delete grant ann paris 1-99 tcp'])
-    const narrower = { grants: [{ ...grant, targets: ['10.0.0.0/8'] }] }
-    t.same(summaryOf(await plan(narrower)), ['replace grant ann paris 1-99 tcp'])
-    await run(narrower)
-    t.same(await plan(narrower), [])
+t.test('objects that are not in the file stay; --prune deletes them, if the file has their kind', async t => {
+  const { plan, run, app } = await applyFixture(t)
+  await app.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
+  const grant = {
+    user_id: 'ann',
+    client: 'paris',
+    listen_port_start: 1,
+    listen_port_end: 99,
+    protocols: ['tcp'],
+    targets: null
   }
-)
+  await run({ rules: [web], grants: [grant] })
 
-t.test('grants that differ in targets or note alone come back from an export as they were', async t => {
+  t.same(await plan({ rules: [] }), [])
+  t.same(summaryOf(await plan({ rules: [] }, 'prune')), ['delete rule paris tcp 8080'])
+  t.same(summaryOf(await plan({ grants: [] }, 'prune')), ['delete grant ann paris 1-99 tcp'])
+  const narrower = { grants: [{ ...grant, targets: ['10.0.0.0/8'] }] }
+  t.same(summaryOf(await plan(narrower)), ['replace grant ann paris 1-99 tcp'])
+  await run(narrower)
+  t.same(await plan(narrower), [])
+})
+
+t.test('grants that differ only in targets or note are matched by them', async t => {
   const { plan, run } = await applyFixture(t)
   const grant = {
-    ...{ user_id: 'ann', client: 'paris', listen_port_start: 1, listen_port_end: 99, protocols: ['tcp'] }
+    user_id: 'ann',
+    client: 'paris',
+    listen_port_start: 1,
+    listen_port_end: 99,
+    protocols: ['tcp']
   }
   const noted = { ...grant, note: 'until May' }
   const grants = [grant, noted, { ...grant, targets: ['10.0.0.0/8'] }]
@@ -89,7 +90,7 @@ t.test('grants that differ in targets or note alone come back from an export as 
   t.same(await plan(replaced, 'prune'), [])
 })
 
-t.test('quotas are created, and a different limit is a change of the existing quota', async t => {
+t.test('a quota is created, and another limit changes the existing quota', async t => {
   const { plan, run, app, clientId } = await applyFixture(t)
   await app.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
   const quota = { user_id: 'ann', client: 'paris', monthly_bytes: 1000 }
@@ -103,7 +104,7 @@ t.test('quotas are created, and a different limit is a change of the existing qu
   ])
 })
 
-t.test('users come before their limits and rules, and are deleted after them', async t => {
+t.test('users are created before their limits and rules, and deleted after them', async t => {
   const { plan, run, app, clientId } = await applyFixture(t)
   const file = {
     rules: [{ ...web, owner: 'ann', placed_by: '_operator' }],
@@ -150,7 +151,7 @@ t.test('users come before their limits and rules, and are deleted after them', a
   ])
 })
 
-t.test('apply keeps the rule that it cannot replace, and who placed it', async t => {
+t.test('apply keeps a rule that it cannot change, and placed_by of the rule', async t => {
   const { plan, run, app } = await applyFixture(t)
   await app.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
   const grant = {
@@ -176,7 +177,7 @@ t.test('apply keeps the rule that it cannot replace, and who placed it', async t
   t.match(await plan({ rules: [forbidden] }), [{ changes: ['placed_by _operator -> ann'] }])
 })
 
-t.test('a plan is refused when it would change the owner of a rule or the anchor of a quota', async t => {
+t.test('a plan that would change the owner of a rule or the anchor of a quota is refused', async t => {
   const { plan, run, app } = await applyFixture(t)
   await app.call('POST', '/v1/users', { user_id: 'ann', display_name: 'Ann' })
   const quota = { user_id: 'ann', client: 'paris', monthly_bytes: 1000 }
@@ -191,55 +192,48 @@ t.test('a plan is refused when it would change the owner of a rule or the anchor
   })
 })
 
-t.test(
-  'a rule whose port changed is moved: by its id, or with --prune when it is clear which one',
-  async t => {
-    const { plan, run, app } = await applyFixture(t)
-    await run({ rules: [web, { ...web, listen_port: 8081, targets: target(81), paused: true }] })
-    const rules = async () =>
-      (await app.call<{ rule_id: string; listen_port: number; state: string }[]>('GET', '/v1/rules')).body
-    const [first, second] = await rules()
+t.test('a rule with a changed port is moved: by its id, or with --prune if the match is unique', async t => {
+  const { plan, run, app } = await applyFixture(t)
+  await run({ rules: [web, { ...web, listen_port: 8081, targets: target(81), paused: true }] })
+  const rules = async () =>
+    (await app.call<{ rule_id: string; listen_port: number; state: string }[]>('GET', '/v1/rules')).body
+  const [first, second] = await rules()
 
-    const byId = { rules: [{ ...web, rule_id: first?.rule_id, listen_port: 9000 }] }
-    t.match(await plan(byId), [
-      { verb: 'change', label: 'rule paris tcp 9000', changes: ['listen_port 8080 -> 9000'], drops: 0 }
-    ])
-    await run(byId)
-    t.match(await rules(), [{ rule_id: first?.rule_id, listen_port: 9000 }, second])
-    t.same(await plan(byId), [])
-    await t.rejects(plan({ rules: [{ ...web, rule_id: 'none' }] }), { message: /^rules: there is no none/ })
+  const byId = { rules: [{ ...web, rule_id: first?.rule_id, listen_port: 9000 }] }
+  t.match(await plan(byId), [
+    { verb: 'change', label: 'rule paris tcp 9000', changes: ['listen_port 8080 -> 9000'], drops: 0 }
+  ])
+  await run(byId)
+  t.match(await rules(), [{ rule_id: first?.rule_id, listen_port: 9000 }, second])
+  t.same(await plan(byId), [])
+  await t.rejects(plan({ rules: [{ ...web, rule_id: 'none' }] }), { message: /^rules: there is no none/ })
 
-    const moved = {
-      rules: [
-        { ...web, listen_port: 9000 },
-        { ...web, listen_port: 9001, targets: target(81) }
-      ]
-    }
-    t.same(
-      summaryOf(await plan(moved)),
-      ['create rule paris tcp 9001'],
-      'without --prune the other one stays'
-    )
-    t.match(await plan(moved, 'prune'), [
-      { verb: 'change', changes: ['paused true -> false', 'listen_port 8081 -> 9001'] }
-    ])
-    await run(moved, 'prune')
-    t.match(await rules(), [
-      { rule_id: first?.rule_id },
-      { rule_id: second?.rule_id, listen_port: 9001, state: 'active' }
-    ])
-
-    const unclear = { rules: [9002, 9003].map(listen_port => ({ ...web, listen_port })) }
-    t.same(summaryOf(await plan(unclear, 'prune')), [
-      'create rule paris tcp 9002',
-      'create rule paris tcp 9003',
-      'delete rule paris tcp 9001',
-      'delete rule paris tcp 9000'
-    ])
+  const moved = {
+    rules: [
+      { ...web, listen_port: 9000 },
+      { ...web, listen_port: 9001, targets: target(81) }
+    ]
   }
-)
+  t.same(summaryOf(await plan(moved)), ['create rule paris tcp 9001'], 'without --prune the old rule stays')
+  t.match(await plan(moved, 'prune'), [
+    { verb: 'change', changes: ['paused true -> false', 'listen_port 8081 -> 9001'] }
+  ])
+  await run(moved, 'prune')
+  t.match(await rules(), [
+    { rule_id: first?.rule_id },
+    { rule_id: second?.rule_id, listen_port: 9001, state: 'active' }
+  ])
 
-t.test('an interrupted apply is completed by the next one', async t => {
+  const unclear = { rules: [9002, 9003].map(listen_port => ({ ...web, listen_port })) }
+  t.same(summaryOf(await plan(unclear, 'prune')), [
+    'create rule paris tcp 9002',
+    'create rule paris tcp 9003',
+    'delete rule paris tcp 9001',
+    'delete rule paris tcp 9000'
+  ])
+})
+
+t.test('the next run completes an interrupted one', async t => {
   const { plan, run } = await applyFixture(t)
   const file = { rules: [8080, 8081, 8082].map(listen_port => ({ ...web, listen_port })) }
   for (const step of (await plan(file)).slice(0, 2)) await step.run()
@@ -248,12 +242,12 @@ t.test('an interrupted apply is completed by the next one', async t => {
   t.same(await plan(file), [])
 })
 
-t.test('an export applied again changes nothing, as TOML and as JSON', async t => {
+t.test('an export that is applied again changes nothing, as TOML and as JSON', async t => {
   const { plan, run, context } = await applyFixture(t)
   await run({ rules: [web, { ...web, listen_port: 8443, sni_pattern: '*.example.org' }] })
   const document = Object.fromEntries(
     await Promise.all(
-      kindsIn(context).map(async kind => [
+      listKinds(context).map(async kind => [
         kind.name,
         (await kind.list(context)).map(item => kind.format(item, context))
       ])
@@ -293,13 +287,13 @@ t.test('an invalid file is rejected with the reason', async t => {
   for (const [file, message] of cases) await t.rejects(plan(file), { message })
   const dir = t.testdir({ 'a.toml': '[[rulez]]\n', 'b.toml': 'rules = 1\n', 'c.toml': '[[' })
   t.throws(() => readDocument(`${dir}/a.toml`, kindNames), {
-    message: /rulez is none of users, grants, quotas, owner_limits, rules/
+    message: /rulez must be one of users, grants, quotas, owner_limits, rules/
   })
   t.throws(() => readDocument(`${dir}/b.toml`, kindNames), { message: /write \[\[rules\]\]/ })
   t.throws(() => readDocument(`${dir}/c.toml`, kindNames), { message: /c.toml cannot be read/ })
 })
 
-t.test('a long file is judged in parts, and an error has its place in the whole', async t => {
+t.test('a long file is validated in parts, and an error names the place in the whole file', async t => {
   const { plan, app } = await applyFixture(t)
   const note = 'x'.repeat(200)
   const labels = Object.fromEntries(Array.from({ length: 5 }, (_, at) => [`k${at}`, note]))
@@ -312,7 +306,7 @@ t.test('a long file is judged in parts, and an error has its place in the whole'
   t.same((await app.call('GET', '/v1/rules')).body, [])
 })
 
-t.test('times of TOML are text, as the API has them', async t => {
+t.test('times in TOML become text, as in the API', async t => {
   const { plan } = await applyFixture(t)
   const toml =
     'expires_at = 2099-01-01T00:00:00Z\nclient = "paris"\nlisten_port = 1\ntargets = [{ host = "a", port = 1 }]'
@@ -323,13 +317,13 @@ t.test('times of TOML are text, as the API has them', async t => {
 })
 
 t.test(
-  'a second apply is refused until the lease of the first is released or has expired after a minute',
+  'a second run is refused until the lease of the first one is released or expires after a minute',
   async t => {
     const { app } = await applyFixture(t)
     const begin = () => app.call<{ lease_id: string }>('POST', '/v1/apply-leases')
     const pass = async (ms: number): Promise<void> => {
       await app.clock.advance(ms)
-      if (!isOnPostgres) return // whose clock judges leases
+      if (!isOnPostgres) return // its clock decides about leases
       const { store } = app.server.depsOf('apply')
       await store.change(em => em.execute('update apply_lease set until = until - ?', [ms], 'run'))
     }
@@ -340,17 +334,17 @@ t.test(
     await pass(50_000)
     t.equal((await app.call('PUT', path)).status, 200)
     await pass(50_000)
-    t.equal((await begin()).status, 409, 'it was renewed')
+    t.equal((await begin()).status, 409, 'the lease was renewed')
     t.equal((await app.call('DELETE', path)).status, 204)
     const second = await begin()
     t.equal(second.status, 201)
     await pass(60_000)
     t.equal((await app.call('PUT', `/v1/apply-leases/${second.body.lease_id}`)).status, 404)
-    t.equal((await begin()).status, 201, 'an expired lease blocks nobody')
+    t.equal((await begin()).status, 201, 'an expired lease blocks no run')
   }
 )
 
-t.test('the lease of a run goes on over a restart, and at another server of the store', async t => {
+t.test('a lease stays active after a restart and on another server of the store', async t => {
   const { app } = await applyFixture(t)
   const begin = () => app.call<{ lease_id: string }>('POST', '/v1/apply-leases')
   const { lease_id } = (await begin()).body
@@ -361,14 +355,14 @@ t.test('the lease of a run goes on over a restart, and at another server of the 
   t.equal((await app.call('PUT', `/v1/apply-leases/${lease_id}`)).status, 200)
 })
 
-t.test('a rule of a group has names in the file, and stays when its clients are others', async t => {
+t.test('a group rule is exported with client names, and changed in place for other clients', async t => {
   const { plan, run, context } = await applyFixture(t)
   const group = { clients: { ids: ['paris'] }, listen_port: 8080, targets: target(80) }
 
   t.same(summaryOf(await plan({ rules: [group] })), ['create rule paris tcp 8080'])
   await run({ rules: [group] })
   t.same(await plan({ rules: [group] }, 'prune'), [])
-  const rules = kindsIn(context).find(({ name }) => name === 'rules')
+  const rules = listKinds(context).find(({ name }) => name === 'rules')
   t.match(
     (await rules?.list(context))?.map(item => rules?.format(item, context)),
     [{ clients: { ids: ['paris'] }, listen_port: 8080 }]
@@ -391,7 +385,7 @@ async function applyFixture(t: Test) {
       'traffic.quota': '2.0.0'
     }
   })
-  const context = await contextOf({ api: apiOf(app), filled })
+  const context = await openDocumentContext({ api: apiOf(app), filled })
   const plan = (file: Document, prune: 'prune' | 'keep' = 'keep') => makePlan(file, prune, context)
   return {
     app,
@@ -410,7 +404,7 @@ const manifests = inDependencyOrder(
 
 const filled: SlotReader = slot => filledBare(slot, manifests)
 
-/** Returns the API client of the command line, without the network. */
+/** Returns an API client like that of the command line, without the network. */
 function apiOf({ call }: KitServer): Api {
   const request = async <T>(
     method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
@@ -422,7 +416,7 @@ function apiOf({ call }: KitServer): Api {
     const { code, message } = reply.body.error
     throw new Fault({ code, http: reply.status, exit: 1 }, message)
   }
-  const notUsed = () => Promise.reject(new Error('documents send paths'))
+  const notUsed = () => Promise.reject(new Error('documents do not call operations'))
   return {
     get: path => request('GET', path),
     list: path => request('GET', path),

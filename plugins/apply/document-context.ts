@@ -1,4 +1,4 @@
-// The caller, the clients and the kinds, read once for each run.
+// The user, the clients and the kinds, read once per run.
 import { Fault, invalidSchema } from '../../kernel/base/errors.ts'
 import type { CommandCall } from '../../kernel/cli/command.ts'
 import { type DocumentContext, type DocumentKind, documentKindSlot } from '../rules/command-exports.ts'
@@ -13,13 +13,13 @@ interface ClientRow {
 
 const order = ['owner', 'limit', 'object'] as const
 
-/** Returns the kinds of all plugins: owners, their limits, then the objects that need them. */
-export function kindsIn({ filled }: Pick<Call, 'filled'>): DocumentKind[] {
+/** Returns the kinds of all plugins: first owners, then their limits, then the objects that need both. */
+export function listKinds({ filled }: Pick<Call, 'filled'>): DocumentKind[] {
   const kinds = filled(documentKindSlot).map(({ value }) => value)
   return order.flatMap(role => kinds.filter(kind => kind.role === role))
 }
 
-export async function contextOf({ api, filled }: Call): Promise<DocumentContext> {
+export async function openDocumentContext({ api, filled }: Call): Promise<DocumentContext> {
   const [self, clients, kinds] = await Promise.all([
     api.get<{ user_id: string; role: string }>('/v1/users/me'),
     api.list<ClientRow>('/v1/clients'),
@@ -31,14 +31,14 @@ export async function contextOf({ api, filled }: Call): Promise<DocumentContext>
     filled,
     userId: self.user_id,
     isSuperadmin: self.role === 'superadmin',
-    clientId: idOrName => clientIdIn(clients, idOrName),
-    clientName: id => clientNameIn(clients, id),
+    clientId: idOrName => findClientId(clients, idOrName),
+    clientName: id => findClientName(clients, id),
     defaults: kind => kindOf(kind)?.defaults ?? {},
     distinguishing: kind => kindOf(kind)?.distinguishing ?? []
   }
 }
 
-function clientIdIn(clients: readonly ClientRow[], idOrName: unknown): string {
+function findClientId(clients: readonly ClientRow[], idOrName: unknown): string {
   const found = clients.filter(
     ({ client_id, client_name }) => client_id === idOrName || client_name === String(idOrName)
   )
@@ -46,11 +46,11 @@ function clientIdIn(clients: readonly ClientRow[], idOrName: unknown): string {
   if (only && !other) return only.client_id
   throw new Fault(
     invalidSchema,
-    only ? `${found.length} clients are named ${idOrName}; write an id` : `there is no client ${idOrName}`
+    only ? `${found.length} clients are named ${idOrName}: give an id` : `there is no client ${idOrName}`
   )
 }
 
-function clientNameIn(clients: readonly ClientRow[], id: unknown): string {
+function findClientName(clients: readonly ClientRow[], id: unknown): string {
   const name = clients.find(({ client_id }) => client_id === id)?.client_name
   const isUnique = clients.filter(({ client_name }) => client_name === name).length === 1
   return name !== undefined && isUnique ? name : String(id)

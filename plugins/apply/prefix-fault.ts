@@ -1,7 +1,7 @@
 import { Fault } from '../../kernel/base/errors.ts'
 
-/** The same error, with what it is about before its message. */
-export const named = (what: string, error: unknown): unknown =>
+/** Returns the Fault with its subject before the message, or any other error unchanged. */
+export const prefixFault = (what: string, error: unknown): unknown =>
   error instanceof Fault
     ? new Fault(error.errorCode, `${what}: ${error.message}`, {
         cause: error,
