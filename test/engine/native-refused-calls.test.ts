@@ -8,7 +8,7 @@ import { spawnChild } from '../support/child-process.ts'
 import { nativeUnderTest } from './native-under-test.ts'
 
 const native = nativeUnderTest()
-const source = join(import.meta.dirname, '../../native/test/denied.c')
+const source = join(import.meta.dirname, '../../native/test/refuse-calls.c')
 const script = join(import.meta.dirname, 'native-refused-calls.ts')
 const library = join(t.testdir(), 'refuse-calls.so')
 const { status } = spawnSync('cc', ['-shared', '-fPIC', '-o', library, source, '-ldl'], { stdio: 'ignore' })
