@@ -45,7 +45,7 @@ const ObjectState = Type.Union([Type.Literal('applied'), Type.Literal('waiting')
 
 export const maxInventoryRows = 500 // of one page
 export const InventoryPage = defineMessage({
-  name: 'sluice.control.Stock',
+  name: 'sluice.control.InventoryPage',
   proto,
   body: Type.Object({
     rows: Type.Array(Type.Object({ ...change, state: ObjectState }), { maxItems: maxInventoryRows }),
@@ -61,13 +61,13 @@ export const Inventory = defineRequest({
 })
 
 export const ObjectRemoved = defineMessage({
-  name: 'sluice.control.Gone',
+  name: 'sluice.control.ObjectRemoved',
   proto,
   body: Type.Object(change)
 })
 
 export const ObjectStatus = defineMessage({
-  name: 'sluice.control.Standing',
+  name: 'sluice.control.ObjectStatus',
   proto,
   body: Type.Object({ ...change, ...reason })
 })
