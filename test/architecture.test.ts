@@ -234,7 +234,7 @@ t.test(
   }
 )
 
-/** Returns files whose code has a match. Only code for Node: the console uses the clock and timers of a browser. */
+/** Returns the files with a match in their code. Skips the console, which uses the clock and timers of a browser. */
 const filesWith = (pattern: RegExp): string[] =>
   files
     .filter(file => !file.startsWith('plugins/console/web/'))

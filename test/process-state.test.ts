@@ -10,7 +10,7 @@ const entries = globSync('{kernel/kernel,plugins/*/plugin}.ts', { cwd: root })
 const isOfServer = (file: string): boolean =>
   /^(kernel|plugins)\//.test(file) && !/\/(command-exports|commands)\.ts$/.test(file)
 
-/** The files that a server loads: agent halves and commands have processes of their own. */
+/** The files that a server loads. Agent halves and commands run in other processes. */
 function filesFrom(file: string, known = new Set<string>()): Set<string> {
   if (known.has(file) || !isOfServer(file)) return known
   known.add(file)

@@ -62,7 +62,7 @@ t.test('a slow Welcome changes the server time as little as possible', async t =
   journal.setServerTime(noon - 4000, 1000)
   t.equal(journal.now(), noon + 5000, 'it does not go backward')
   await clock.advance(7000)
-  t.equal(journal.now(), noon + 5000, 'it stands still until the latest possible time')
+  t.equal(journal.now(), noon + 5000, 'it is frozen until the latest possible time')
   await clock.advance(1)
   t.equal(journal.now(), noon + 5001)
 })

@@ -1,4 +1,4 @@
-// A target for which no local port is free.
+// No local port is free towards a target.
 import { join } from 'node:path'
 import t from 'tap'
 import { noOwnNetwork, runInOwnNetwork } from '../support/own-network.ts'

@@ -17,7 +17,7 @@ import {
 } from './engine-fixture.ts'
 import { nativeUnderTest } from './native-under-test.ts'
 
-/** A separate destination for each engine, whose ports it uses up. */
+/** Each engine uses up the ports towards a separate destination. */
 const few = 100
 const ranges: Record<string, number> = { portable: 40_000, native: 50_000 }
 const native = nativeUnderTest()

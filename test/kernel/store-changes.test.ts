@@ -50,7 +50,7 @@ t.test('64 concurrent changes need two syncs, and each is on disk when acknowled
   t.equal(countOf('commit'), 2)
 })
 
-/** Runs groups whose syncs take no time. `events` lists the events in order. */
+/** Runs groups with instant syncs. `events` lists the events in order. */
 function openGroups() {
   const statements = { inTransaction: true, run: ({ sql }: { sql: string }) => void events.push(sql) }
   const events: string[] = []

@@ -1,4 +1,4 @@
-// A real server whose PostgreSQL is down when it starts, or refuses the connection.
+// Starts real servers while PostgreSQL is down or refuses the connection.
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'

@@ -13,7 +13,7 @@ import { openFailover } from '../../plugins/servers/failover.ts'
 import { emptyDatabase } from './empty-database.ts'
 import { type Pair, pairOf } from './pair.ts'
 
-/** A store with one credential, opened like a server whose lock does not block another one. */
+/** Opens a store with one credential, like a server with a lock that does not block other servers. */
 async function withCredentials(t: Test, { url }: Pair): Promise<(dir: string) => ReturnType<typeof watched>> {
   const place = { url, password: undefined }
   const store = await openStore(place, [kernelStore])

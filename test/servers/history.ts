@@ -19,7 +19,7 @@ export interface Read {
 export interface Register {
   readonly ruleId: string
   readonly writes: readonly Write[] // in order
-  readonly reads: readonly Read[] // in the order in which they began
+  readonly reads: readonly Read[] // by start time
 }
 
 /** A period between two failovers. */

@@ -6,7 +6,7 @@ import { type Report, spread } from './checks.ts'
 import { type Server, type ServerPlace, until } from './server-place.ts'
 
 const callers = 9
-const mostGrants = 500 // for each user, whose limit is 1,000
+const mostGrants = 500 // for each user; the limit is 1,000
 const upMs = 4_000 // of traffic between two kills
 
 interface Made {

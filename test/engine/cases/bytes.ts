@@ -123,7 +123,7 @@ export const bytes: Record<string, EngineCase> = {
 
     const buffered = sent - portCounters(counters()).bytesOut
     t.ok(sent > 0)
-    // The kernel also fills the target's send buffer and our receive buffer, whose sizes it chooses.
+    // The kernel also fills the target's send buffer and our receive buffer. It chooses their sizes.
     t.ok(buffered < 16 * 1024 * 1024 + kernelBufferBytes(), `${buffered} bytes are buffered`)
     caller.resume()
     const before = sent

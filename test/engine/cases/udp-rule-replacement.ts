@@ -85,7 +85,7 @@ export const udpRuleReplacement: Record<string, EngineCase> = {
     t.match(engine.sample().rules, [{ ruleId: next.id }])
   },
 
-  async 'a cut of their own rule ends flows on handed-over sockets'(t, openEngine) {
+  async 'cutting a rule ends its flows on handed-over sockets'(t, openEngine) {
     const { engine, finalCounters, first, next, live } = await replacedWhileLive(t, openEngine)
 
     await engine.close(first.id, 0)
