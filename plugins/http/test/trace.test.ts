@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { currentRequestId, currentTraceId } from '../../../kernel/base/request-id.ts'
 import { defineRoute } from '../../../kernel/http/route.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
-import { traceIdOf } from '../request/request-context.ts'
+import { traceIdOf } from '../pipeline/pipeline.ts'
 import { httpFixture } from './fixture.ts'
 
 const id = '4bf92f3577b34da6a3ce929d0e0e4736'
