@@ -166,7 +166,7 @@ t.test('a truncated body from a superadmin creates no user', async t => {
 
     const reply = await sendLate(access, late, () => meanwhile(access))
 
-    t.match(reply, { status, body: { error: { code } } }, `who ${title}`)
+    t.match(reply, { status, body: { error: { code } } }, `a superadmin who ${title}`)
     t.equal(await storeOf(access).read(em => em.count(User, { id: 'late' })), 0)
     await access.restore('root')
   }

@@ -53,7 +53,7 @@ const maxEdges = 3
 
 const expiresAfterMs = 1000 // still in the future when the request arrives
 
-class Play {
+class ModelRun {
   readonly #cluster: TestCluster
   readonly #link: BreakableLink
   readonly #join: (name: string) => Promise<Edge>
@@ -224,10 +224,10 @@ class Play {
 
   async #killAgent(rule: ModelRule, pick: (below: number) => number, name: string): Promise<string> {
     const { running } = rule.edge
-    const gone = this.#disconnected([rule.edge])
+    const offline = this.#disconnected([rule.edge])
     running.agent.signal('SIGKILL')
     await running.agent.exit
-    await gone
+    await offline
     await this.#patch(rule, { targets: this.#targetsOf(name) }, { target: name })
     const queued = await this.#create(rule.edge, pick, name, { if_offline: 'queue' })
     running.restart()
@@ -237,16 +237,16 @@ class Play {
 
   /** Agents keep their rules while the network is cut, and get the changes once it is healed. */
   async #cut(rule: ModelRule, name: string): Promise<string> {
-    const gone = this.#disconnected(this.#edges)
-    const back = this.#connected()
+    const offline = this.#disconnected(this.#edges)
+    const online = this.#connected()
     this.#link.cut()
-    await gone
-    const apart = await this.differences()
-    if (apart.length > 0) throw new Error(`while the network is cut: ${apart.join(', ')}`)
+    await offline
+    const found = await this.differences()
+    if (found.length > 0) throw new Error(`while the network is cut: ${found.join(', ')}`)
     const done = await this.#patch(rule, { targets: this.#targetsOf(name) }, { target: name })
     const paused = await this.#patch(rule, { paused: !rule.isPaused }, { isPaused: !rule.isPaused })
     this.#link.heal()
-    await back
+    await online
     return `cut; during the cut ${done}, ${paused}`
   }
 
@@ -257,8 +257,8 @@ class Play {
     const path = `/v1/rules/${rule.id}?ack_timeout_secs=1`
     const body = { targets: this.#targetsOf(name) }
     const done = isSent ? await this.#expect('PATCH', path, body, 504) : 'nothing'
-    const apart = await this.differences()
-    if (apart.length > 0) throw new Error(`while the network is silent: ${apart.join(', ')}`)
+    const found = await this.differences()
+    if (found.length > 0) throw new Error(`while the network is silent: ${found.join(', ')}`)
     if (isSent) rule.target = name
     this.#link.heal()
     return `silence; during the silence ${done}`
@@ -280,13 +280,13 @@ class Play {
 
   async #killServer(): Promise<string> {
     const { server } = this.#cluster
-    const back = this.#connected()
+    const online = this.#connected()
     server.signal('SIGKILL')
     await server.exit
-    const apart = await this.differences()
-    if (apart.length > 0) throw new Error(`without the server: ${apart.join(', ')}`)
+    const found = await this.differences()
+    if (found.length > 0) throw new Error(`without the server: ${found.join(', ')}`)
     await this.#cluster.restart()
-    await back
+    await online
     return 'kill server'
   }
 
@@ -357,34 +357,34 @@ for (const engine of engines)
         advertised_endpoint: `${host}:${link.port}`
       })
       const env = { SVC_ENGINE: engine, SVC_LOG_LEVEL: 'info' }
-      const play = new Play(cluster, link, await openTargets(t), async name => ({
+      const run = new ModelRun(cluster, link, await openTargets(t), async name => ({
         name,
         address: addressOf(name),
         running: await startAgent(t, cluster, name, { env: { ...env, SVC_BIND: addressOf(name) } }),
         isInGroup: false,
         ports: [await freePort(), await freePort(), await freePort(), await freePort(), await freePort()]
       }))
-      await play.join()
-      await play.openGroup(await freePort())
+      await run.join()
+      await run.openGroup(await freePort())
       const dice = seededRandom(seed)
       const done: string[] = []
       let differences: string[] = []
 
       while (done.length < steps && differences.length === 0) {
-        const step = await play.step(below => dice.below(below)).catch(String)
+        const step = await run.step(below => dice.below(below)).catch(String)
         done.push(step)
-        differences = step.startsWith('Error') ? [step] : await play.differences()
+        differences = step.startsWith('Error') ? [step] : await run.differences()
         for (
           let tries = 0;
           /^(kill|cut|silence|label)/.test(step) && differences.length > 0 && tries < 50;
           tries++
         ) {
           await after(100) // the agent gets missed changes when it connects
-          differences = await play.differences()
+          differences = await run.differences()
         }
       }
 
       t.same(differences, [], done.slice(-8).join('\n'))
-      t.comment(JSON.stringify(play.counts))
+      t.comment(JSON.stringify(run.counts))
     }
   )

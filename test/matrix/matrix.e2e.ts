@@ -27,7 +27,7 @@ for (const engine of engines) {
   )
 
   t.test(
-    `a restarted ${engine} agent restores rules without its server, which enforce each limit and count exactly`,
+    `rules that a restarted ${engine} agent restores without its server enforce each limit and count exactly`,
     parallel(),
     async t => {
       const { world, cells } = await openCells(t, engine, restoredKinds)
