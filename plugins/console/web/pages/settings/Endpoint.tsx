@@ -1,7 +1,6 @@
 import { Alert, Button, Group, Stack, Text, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { call, type Reply, type Versioned, versioned } from '../../api/call.ts'
-import { useFormReset } from '../../api/use-form-reset.ts'
 import { Form } from '../../parts/form/Form.tsx'
 import { useEditForm } from '../../parts/form/use-edit-form.tsx'
 import { QueryResult } from '../../parts/QueryResult.tsx'
@@ -13,13 +12,12 @@ const readSetting = () => versioned('GET /v1/settings/advertised-endpoint')
 
 export function Endpoint() {
   const setting = useQuery({ queryKey: ['endpoint'], queryFn: readSetting })
-  const { formKey, reset } = useFormReset(setting)
   return (
     <QueryResult query={setting}>
       {read => (
         <Stack>
           <InForce setting={read.value} />
-          <Override key={formKey} opened={read} onSaved={reset} />
+          <Override opened={read} />
         </Stack>
       )}
     </QueryResult>
@@ -56,12 +54,7 @@ const fields = {
   }
 }
 
-interface OverrideProps {
-  readonly opened: Versioned<Setting>
-  readonly onSaved: () => Promise<void>
-}
-
-function Override({ opened, onSaved }: OverrideProps) {
+function Override({ opened }: { readonly opened: Versioned<Setting> }) {
   const { input, form, conflict, send } = useEditForm(opened, {
     fields,
     toValues: ({ override }) => ({ advertised_endpoint: override ?? '' }),
@@ -69,8 +62,7 @@ function Override({ opened, onSaved }: OverrideProps) {
     read: readSetting,
     save: (body, headers) => call('PUT /v1/settings/advertised-endpoint', { body, headers }),
     sends: 'all',
-    notice: ({ advertised_endpoint }) => (advertised_endpoint === null ? text.settings.cleared : text.saved),
-    onDone: onSaved
+    notice: ({ advertised_endpoint }) => (advertised_endpoint === null ? text.settings.cleared : text.saved)
   })
   return (
     <Form {...form} submitLabel={text.save}>

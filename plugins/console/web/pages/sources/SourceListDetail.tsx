@@ -3,7 +3,6 @@ import { useQuery } from '@tanstack/react-query'
 import { useLocation } from 'wouter'
 import { toApiError } from '../../api/api-error.ts'
 import { call, type Reply, type Versioned, versioned } from '../../api/call.ts'
-import { useFormReset } from '../../api/use-form-reset.ts'
 import { count } from '../../format.ts'
 import { ConfirmButton } from '../../parts/dialog/ConfirmButton.tsx'
 import { EmptyState } from '../../parts/EmptyState.tsx'
@@ -22,7 +21,6 @@ const read = (list_name: string) => versioned('GET /v1/source-lists/{list_name}'
 
 export function SourceListDetail({ id: name }: { readonly id: string }) {
   const list = useQuery({ queryKey: ['source-list', name], queryFn: () => read(name) })
-  const { formKey, reset } = useFormReset(list)
   return (
     <>
       <PageLink to="/sources">{text.pages.sources}</PageLink>
@@ -34,7 +32,7 @@ export function SourceListDetail({ id: name }: { readonly id: string }) {
           {opened => (
             <>
               <Text mb="md">{text.sources.affects(count(opened.value.rule_count))}</Text>
-              <Entries key={formKey} opened={opened} onSaved={reset} />
+              <Entries opened={opened} />
             </>
           )}
         </QueryResult>
@@ -43,12 +41,7 @@ export function SourceListDetail({ id: name }: { readonly id: string }) {
   )
 }
 
-interface EntriesProps {
-  readonly opened: Versioned<List>
-  readonly onSaved: () => Promise<void>
-}
-
-function Entries({ opened, onSaved }: EntriesProps) {
+function Entries({ opened }: { readonly opened: Versioned<List> }) {
   const { name } = opened.value
   const { field, form, conflict } = useEditForm(opened, {
     fields: { entries: entriesField },
@@ -58,8 +51,7 @@ function Entries({ opened, onSaved }: EntriesProps) {
     save: (body, headers) =>
       call('PUT /v1/source-lists/{list_name}', { path: { list_name: name }, body, headers }),
     sends: 'all',
-    notice: () => text.sources.saved(name),
-    onDone: onSaved
+    notice: () => text.sources.saved(name)
   })
   return (
     <Form {...form} submitLabel={text.sources.submit}>

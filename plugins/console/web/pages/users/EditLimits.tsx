@@ -12,7 +12,7 @@ interface Props {
   readonly user: string
   readonly client_id: string
   readonly name: string // of the client
-  readonly onSaved: () => void | Promise<void>
+  readonly onDone?: (() => void) | undefined
 }
 
 const none = {
@@ -24,7 +24,7 @@ const fields = Object.fromEntries(
   limitNames.map(name => [name, { label: text.limits[name] }])
 ) as Fields<Values>
 
-export function EditLimits({ opened, user, client_id, name, onSaved }: Props) {
+export function EditLimits({ opened, user, client_id, name, onDone }: Props) {
   const path = { client_id, owner_id: user }
   const { field, form, conflict } = useEditForm(opened ?? none, {
     fields,
@@ -39,7 +39,7 @@ export function EditLimits({ opened, user, client_id, name, onSaved }: Props) {
       }),
     sends: 'all',
     notice: () => text.saved,
-    onDone: onSaved
+    ...(onDone && { onDone })
   })
   return (
     <>
@@ -69,7 +69,7 @@ export function EditLimits({ opened, user, client_id, name, onSaved }: Props) {
             action={text.limits.remove}
             run={() => call('DELETE /v1/clients/{client_id}/owners/{owner_id}/rate-limit', { path })}
             notice={text.limits.removed}
-            onDone={onSaved}
+            {...(onDone && { onDone })}
           >
             <Text>{text.limits.removeText}</Text>
           </ConfirmButton>

@@ -1,5 +1,4 @@
 import { Text } from '@mantine/core'
-import { useFormReset } from '../../api/use-form-reset.ts'
 import { Facts } from '../../parts/Facts.tsx'
 import { QueryResult } from '../../parts/QueryResult.tsx'
 import { text } from '../../text/text.ts'
@@ -17,7 +16,6 @@ interface Props {
 /** Limits for all rules of a user on a client, read-only or editable. */
 export function LimitsOnClient({ user, mayChange, client_id, name, onDone }: Props) {
   const limits = useLimits(client_id, user)
-  const { formKey, reset } = useFormReset(limits)
   return (
     <QueryResult query={limits}>
       {read => (
@@ -31,9 +29,9 @@ export function LimitsOnClient({ user, mayChange, client_id, name, onDone }: Pro
           </Text>
           {mayChange ? (
             <EditLimits
-              key={formKey}
+              key={read === null ? 'new' : 'stored'}
               opened={read}
-              onSaved={() => reset().then(onDone)}
+              onDone={onDone}
               user={user}
               client_id={client_id}
               name={name}

@@ -12,7 +12,7 @@ export interface Field<T> {
 /** The fields of a form, by the names that the API gives them in errors. */
 export type Fields<V> = { readonly [K in keyof V]: Field<V[K]> }
 
-/** What `bindFields` gives to a control that reports its value. */
+/** The props from `bindFields` for a control that reports its value. */
 export interface ControlProps<T> {
   readonly label: string
   readonly value: T

@@ -1,6 +1,7 @@
+import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
+import { toApiError } from '../../api/api-error.ts'
 import type { Versioned } from '../../api/call.ts'
-import { useVersionedEdit } from '../../api/use-versioned-edit.ts'
 import { notify } from '../../app/notices.ts'
 import { isSame, toMergePatch, type Values } from '../schema-form/values.ts'
 import { EditConflict } from './EditConflict.tsx'
@@ -15,36 +16,56 @@ interface EditRecord<T, V, B> {
   /** `changes`: the body has only the changed fields, so changes of others to other fields stay. */
   readonly sends: 'changes' | 'all'
   readonly notice: (sent: Partial<B>) => string
-  readonly onDone: () => void | Promise<void>
+  /** Called after a save. Without it, the form stays, with the record as the server stored it. */
+  readonly onDone?: () => void
 }
 
-/** The form of an existing record. After an edit conflict, `conflict` shows both versions, and the next save replaces theirs. */
+/**
+ * The form of an existing record. If somebody else changed the record since the form opened, the save fails and `conflict`
+ * shows both versions. The next save replaces theirs.
+ */
 export function useEditForm<T, V extends Values, B extends Values>(
   current: Versioned<T>,
   { fields, toValues, toBody, read, save, sends, notice, onDone }: EditRecord<T, V, B>
 ) {
-  const [opened] = useState(current) // later reads must not change the form
-  const [values, setValues] = useState(() => toValues(opened.value))
-  const { change, theirs } = useVersionedEdit<T, B>(opened, {
-    read,
-    save,
-    onSaved(sent) {
+  const [opened, setOpened] = useState(current) // later reads must not change the form
+  const [values, setValues] = useState(() => toValues(current.value))
+  const [theirs, setTheirs] = useState<Versioned<T> | null>(null)
+  const reopen = async (): Promise<void> => {
+    const stored = await read()
+    setOpened(stored)
+    setValues(toValues(stored.value))
+    setTheirs(null)
+  }
+  const saving = useMutation({
+    meta: { shown: true },
+    mutationFn: async (body: B) => {
+      try {
+        return await save(body, { 'if-match': (theirs ?? opened).etag })
+      } catch (thrown) {
+        if (toApiError(thrown).status === 412) setTheirs(await read())
+        throw thrown
+      }
+    },
+    onSuccess: (_reply, sent) => {
       notify(notice(sent))
-      return onDone()
+      return onDone ? onDone() : reopen() // the form is busy until it has the record
     }
   })
   const body = toBody(values)
   const changes = toMergePatch(toBody(toValues(opened.value)), body)
   const submit = (): void => {
-    if (sends === 'all') change.mutate(body)
-    else if (isSame(changes, {})) void onDone()
-    else change.mutate(changes as B) // a patch may lack any field
+    if (sends === 'all') saving.mutate(body)
+    else if (isSame(changes, {})) onDone?.()
+    else saving.mutate(changes as B) // a patch may lack any field
   }
-  const { generalError, ...controls } = bindFields({ values, setValues, fields, error: change.error })
-  const form = { isBusy: change.isPending, error: generalError, onSubmit: submit }
+  const { generalError, ...controls } = bindFields({ values, setValues, fields, error: saving.error })
+  const form = { isBusy: saving.isPending, error: generalError, onSubmit: submit }
   const shown = Object.keys(fields).filter(name => sends === 'all' || name in changes)
-  const conflict = theirs && <Conflict names={shown} fields={fields} now={toValues(theirs)} yours={values} />
-  return { ...controls, form, conflict, values, send: change.mutate }
+  const conflict = theirs && (
+    <Conflict names={shown} fields={fields} now={toValues(theirs.value)} yours={values} />
+  )
+  return { ...controls, form, conflict, send: saving.mutate }
 }
 
 interface ConflictProps<V> {
