@@ -8,10 +8,8 @@ import { loadText } from './text/text.ts'
 
 // Starts the requests of the first page early. The gate and the page show a failure.
 void queryClient.prefetchQuery(meQuery)
-await Promise.all([
-  loadText(),
-  pageAt(location.pathname)
-    ?.load()
-    .catch(() => {})
-])
+await loadText() // before the page, because its modules read texts when they are evaluated
+await pageAt(location.pathname)
+  ?.load()
+  .catch(() => {})
 createRoot(document.getElementById('root') as HTMLElement).render(<App />)
