@@ -1,5 +1,6 @@
-import { Button, Stack, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { useState } from 'react'
+import { Form } from '../../parts/form/Form.tsx'
 import { LabelsInput } from '../../parts/schema-form/LabelsInput.tsx'
 import type { Values } from '../../parts/schema-form/values.ts'
 import { text } from '../../text/text.ts'
@@ -20,31 +21,26 @@ export function LabelsForm({ isBusy, onSubmit }: Props) {
     ...(set as Readonly<Record<string, string>>)
   }
   return (
-    <form
-      onSubmit={event => {
-        event.preventDefault()
-        if (Object.keys(patch).length > 0) onSubmit(patch)
-      }}
+    <Form
+      submitLabel={text.rules.setLabels}
+      isBusy={isBusy}
+      error={null}
+      onSubmit={() => Object.keys(patch).length > 0 && onSubmit(patch)}
     >
-      <Stack>
-        <LabelsInput
-          label={text.rules.labelsToSet}
-          name="labels"
-          error={null}
-          value={set}
-          onChange={next => setSet(next ?? {})}
-        />
-        <TextInput
-          label={text.rules.labelsToRemove}
-          description={text.rules.labelsToRemoveHint}
-          value={remove}
-          onChange={event => setRemove(event.currentTarget.value)}
-          autoCapitalize="none"
-        />
-        <Button type="submit" loading={isBusy} style={{ alignSelf: 'start' }}>
-          {text.rules.setLabels}
-        </Button>
-      </Stack>
-    </form>
+      <LabelsInput
+        label={text.rules.labelsToSet}
+        name="labels"
+        error={null}
+        value={set}
+        onChange={next => setSet(next ?? {})}
+      />
+      <TextInput
+        label={text.rules.labelsToRemove}
+        description={text.rules.labelsToRemoveHint}
+        value={remove}
+        onChange={event => setRemove(event.currentTarget.value)}
+        autoCapitalize="none"
+      />
+    </Form>
   )
 }
