@@ -86,44 +86,34 @@ export function useRecordEntries(
   isEnabled: boolean
 ): readonly PaletteEntry[] {
   const pageOf = (name: string): Page | undefined => pages.find(page => page.name === name)
-  const options = { refetchInterval: false, staleTime: 30_000, gcTime: 60_000 } as const
-  const clients = useQuery({
-    ...options,
-    queryKey: ['palette', 'clients'],
-    queryFn: () => rows('GET /v1/clients'),
-    enabled: isEnabled
-  })
-  const rules = useQuery({
-    ...options,
-    queryKey: ['palette', 'rules'],
-    queryFn: () => rows('GET /v1/rules'),
-    enabled: isEnabled
-  })
-  const users = useQuery({
-    ...options,
-    queryKey: ['palette', 'users'],
-    queryFn: () => rows('GET /v1/users'),
-    enabled: isEnabled && me.role === 'superadmin'
-  })
-  const toEntries = <R>(
-    name: string,
-    found: readonly R[] | undefined,
-    describe: (row: R) => [string, string]
-  ) => {
+  const clients = useRecords('clients', isEnabled, () => rows('GET /v1/clients'))
+  const rules = useRecords('rules', isEnabled, () => rows('GET /v1/rules'))
+  const users = useRecords('users', isEnabled && me.role === 'superadmin', () => rows('GET /v1/users'))
+  const toEntries = <R>(name: string, found: readonly R[], describe: (row: R) => [string, string]) => {
     const page = pageOf(name)
     if (page === undefined) return []
-    return (found ?? []).map((row): PaletteEntry => {
+    return found.map((row): PaletteEntry => {
       const [id, label] = describe(row)
       const path = `${page.path}/${id}`
       return { id: path, label, hint: text.pages[page.name], icon: page.icon, run: () => go(path) }
     })
   }
   return [
-    ...toEntries('clients', clients.data, ({ client_id, client_name }) => [client_id, client_name]),
-    ...toEntries('rules', rules.data, rule => [rule.rule_id, ruleLabel(rule)]),
-    ...toEntries('users', users.data, ({ user_id, display_name }) => [user_id, `${user_id} ${display_name}`])
+    ...toEntries('clients', clients, ({ client_id, client_name }) => [client_id, client_name]),
+    ...toEntries('rules', rules, rule => [rule.rule_id, ruleLabel(rule)]),
+    ...toEntries('users', users, ({ user_id, display_name }) => [user_id, `${user_id} ${display_name}`])
   ]
 }
+
+const useRecords = <R>(name: string, isEnabled: boolean, read: () => Promise<readonly R[]>): readonly R[] =>
+  useQuery({
+    queryKey: ['palette', name],
+    queryFn: read,
+    enabled: isEnabled,
+    refetchInterval: false,
+    staleTime: 30_000,
+    gcTime: 60_000
+  }).data ?? []
 
 function ruleLabel({ client_name, listen_port, protocol, targets }: Row<'GET /v1/rules'>): string {
   const to = targets.map(({ host, port }) => `${host}:${port}`).join(', ')

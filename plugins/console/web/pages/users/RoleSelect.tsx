@@ -1,6 +1,5 @@
 import { NativeSelect } from '@mantine/core'
 import type { ControlProps } from '../../parts/form/fields.ts'
-import { toOptions } from '../../parts/form/to-options.ts'
 import { text } from '../../text/text.ts'
 import type { User } from './queries.ts'
 
@@ -8,7 +7,7 @@ export const RoleSelect = ({ label, value, onChange, error }: ControlProps<User[
   <NativeSelect
     label={label}
     description={text.users.roleHint}
-    data={toOptions(text.users.roles)}
+    data={(['user', 'superadmin'] as const).map(role => ({ value: role, label: text.users.roles[role] }))}
     value={value}
     onChange={event => onChange(event.currentTarget.value as User['role'])}
     error={error}
