@@ -87,7 +87,7 @@ t.test('a dead link to a document or an anchor fails the build', async t => {
     hasRows: false,
     text: '[b](docs/NONE.md)'
   }
-  t.throws(() => linked(page, []), /README\.md: .*docs\/NONE\.md.* leads to no file/)
+  t.throws(() => linked(page, []), /README\.md: .*docs\/NONE\.md.* does not exist/)
   t.equal(linked({ ...page, text: '[b](LICENSE)' }, []), 'b')
   const dead = deadLinks(
     new Map([['a/b.html', '<a id="x" href="../c.html"></a><a href="#y"></a><a href="#x"></a>']])

@@ -23,7 +23,7 @@ const busyCpu = 0.02 // of one core
 const grownBytes = 8 * 2 ** 20
 const goneResources = 100 // connections of agents, worth about grownBytes
 
-/** Uses real time instead of the clock service, because it compares it with CPU time. */
+/** Compares CPU time with real time, so it does not use the clock service. */
 export function releaseMemoryWhenIdle({ log, defer }: Options): void {
   const release = openMemoryRelease()
   const detector = openIdleDetector(usage())

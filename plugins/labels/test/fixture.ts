@@ -5,7 +5,7 @@ export interface LabelledReply extends ErrorReply {
   readonly labels: Readonly<Record<string, string>>
 }
 
-/** A server with a connected client `edge` and all plugins whose records have labels. */
+/** A server with a connected client `edge`, and all plugins with labelled records. */
 export async function labelsFixture(t: Test): Promise<RulesFixture & { readonly clientId: string }> {
   const plugins = [
     'users',

@@ -1,4 +1,4 @@
-// A server with limits, a user with a rule, and a client whose agent supports limits.
+// A server with limits, a user, and a client with an agent that supports limits.
 import type { Test } from 'tap'
 import { type Script, type ScriptedAgent, scriptedResponse } from '../../../kit/scripted-agent.ts'
 import type { Reply, TestServerOptions } from '../../../kit/test-server.ts'
