@@ -35,10 +35,6 @@ export class AddressSet {
     }
     return false
   }
-
-  get isEmpty(): boolean {
-    return this.#bases.size === 0
-  }
 }
 
 /** Throws EngineFault EINVAL. The length of an IPv4-mapped prefix includes the 96 bits before the IPv4 address. */

@@ -19,3 +19,10 @@ export interface Histogram {
   readonly counts: readonly number[]
   readonly sum: number
 }
+
+/** Adds one to a count. A key has the label values, separated by spaces. */
+export const increment = (counts: Map<string, number>, key: string): void =>
+  void counts.set(key, (counts.get(key) ?? 0) + 1)
+
+export const samplesOf = (counts: ReadonlyMap<string, number>): MetricSample[] =>
+  [...counts].map(([key, value]) => ({ labelValues: key.split(' '), value }))

@@ -1,3 +1,4 @@
+import { increment, samplesOf } from '../../kernel/base/metric.ts'
 import type { Metrics } from '../../kernel/metrics.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { Ban } from './entities.ts'
@@ -9,11 +10,8 @@ export const openMetrics =
     const where = { liftedAt: null, untilMs: { $gt: clock.now() } }
     const bans = await store.read(em => em.find(Ban, where, { fields: ['clientId', 'cause'] }))
     const counts = new Map<string, number>()
-    for (const { clientId, cause } of bans) {
-      const key = `${clientId} ${cause}`
-      counts.set(key, (counts.get(key) ?? 0) + 1)
-    }
-    const samples = [...counts].map(([key, value]) => ({ labelValues: key.split(' '), value }))
+    for (const { clientId, cause } of bans) increment(counts, `${clientId} ${cause}`)
     const help = 'Bans in force, by client and cause'
-    return [{ name: 'svc_bans_in_force', type: 'gauge', help, labels: ['client', 'cause'], samples }]
+    const labels = ['client', 'cause']
+    return [{ name: 'svc_bans_in_force', type: 'gauge', help, labels, samples: samplesOf(counts) }]
   }

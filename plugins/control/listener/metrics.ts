@@ -1,7 +1,8 @@
 // Metrics of the control stream: frames by message, and failed authentications.
 import type { Static } from 'typebox'
 import { Fault } from '../../../kernel/base/errors.ts'
-import type { MetricSample, Metrics } from '../../../kernel/metrics.ts'
+import { increment, samplesOf } from '../../../kernel/base/metric.ts'
+import type { Metrics } from '../../../kernel/metrics.ts'
 import { Envelope } from '../../../kernel/wire/envelope.ts'
 import { type BoundHandler, type Codec, Refused } from '../../../kernel/wire/message.ts'
 
@@ -16,14 +17,13 @@ export interface StreamCounters {
 export function openCounters(): StreamCounters {
   const frames = new Map<string, number>()
   const failures = new Map<string, number>()
-  const add = (to: Map<string, number>, key: string): void => void to.set(key, (to.get(key) ?? 0) + 1)
 
   return {
     countingCodec(codec) {
       // An unauthenticated agent must not create labels.
       const count = (direction: 'in' | 'out', body: unknown): void => {
         const { name } = body as Static<typeof Envelope.body>
-        add(frames, `${direction} ${codec.has(name) ? name : 'unknown'}`)
+        increment(frames, `${direction} ${codec.has(name) ? name : 'unknown'}`)
       }
       return {
         ...codec,
@@ -42,8 +42,9 @@ export function openCounters(): StreamCounters {
       ...handler,
       run: (codec, body) =>
         handler.run(codec, body).catch((error: unknown) => {
-          if (error instanceof Fault) add(failures, error.errorCode.code)
-          else if (error instanceof Refused && !error.code.startsWith('wire.')) add(failures, error.code)
+          if (error instanceof Fault) increment(failures, error.errorCode.code)
+          else if (error instanceof Refused && !error.code.startsWith('wire.'))
+            increment(failures, error.code)
           throw error
         })
     }),
@@ -65,6 +66,3 @@ export function openCounters(): StreamCounters {
     ]
   }
 }
-
-const samplesOf = (counts: ReadonlyMap<string, number>): MetricSample[] =>
-  [...counts].map(([key, value]) => ({ labelValues: key.split(' '), value }))

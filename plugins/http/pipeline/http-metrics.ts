@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { ErrorCode } from '../../../kernel/base/errors.ts'
+import { increment, samplesOf } from '../../../kernel/base/metric.ts'
 import type { Metric, Metrics } from '../../../kernel/metrics.ts'
 import type { RequestContext } from '../request/request-context.ts'
 
@@ -29,7 +30,7 @@ export function openHttpMetrics(): HttpMetrics {
   function countResponse({ method, requestContext }: FastifyRequest, reply: FastifyReply): void {
     const route = requestContext?.route
     const url = route?.url ?? 'none'
-    add(requests, `${method} ${url} ${reply.statusCode}`)
+    increment(requests, `${method} ${url} ${reply.statusCode}`)
     if (route?.isStream) return // the caller decides its duration
     const key = `${method} ${url}`
     const found = durations.get(key) ?? { counts: [...bounds, 0].fill(0), sum: 0 }
@@ -42,7 +43,7 @@ export function openHttpMetrics(): HttpMetrics {
   }
 
   function countRefusal({ route }: RequestContext, { code, http }: ErrorCode): void {
-    if (http === 401 || (http === 429 && route.access === 'public')) add(failures, code)
+    if (http === 401 || (http === 429 && route.access === 'public')) increment(failures, code)
   }
 
   const collect: Metrics = async () => [
@@ -82,12 +83,7 @@ export function openHttpMetrics(): HttpMetrics {
 const expiryOf = (certificate: Date | null): Metric => ({
   name: 'svc_certificate_expiry_timestamp_seconds',
   type: 'gauge',
-  help: 'When the certificate expires: of the control stream, and of the API.',
+  help: 'Expiry of the certificates of control stream and API.',
   labels: ['certificate'],
   samples: certificate ? [{ labelValues: ['api'], value: certificate.getTime() / 1000 }] : []
 })
-
-const add = (to: Map<string, number>, key: string): void => void to.set(key, (to.get(key) ?? 0) + 1)
-
-const samplesOf = (counts: ReadonlyMap<string, number>) =>
-  [...counts].map(([key, value]) => ({ labelValues: key.split(' '), value }))
