@@ -1,4 +1,4 @@
-// The plugins of a configuration, in both halves.
+// The server and agent halves of the plugins in a configuration.
 import { existsSync, realpathSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { AgentPlugin } from '../../agent/plugin.ts'
@@ -12,14 +12,14 @@ import { findHalf, type Half } from '../../kernel/platform/plugins/resolve-plugi
 import type { Plugin } from '../../kernel/plugin.ts'
 import type { Settings } from '../../kit/conformance.ts'
 
-export interface Loaded {
+export interface Catalogue {
   readonly servers: readonly Plugin[]
   readonly agents: readonly AgentPlugin[]
-  /** Returns 'built in', or what the configuration calls the plugin: a path or an npm package. */
+  /** Returns 'built in', or the plugin's key in the configuration: a path or an npm package. */
   readonly fromOf: (name: string) => string
 }
 
-export interface Picked extends Loaded {
+export interface PickedPlugin extends Catalogue {
   readonly name: string
 }
 
@@ -30,32 +30,33 @@ interface Source {
   readonly placeOf: PlaceOf
 }
 
-/** Reads `[plugins]` of a configuration, and the base directory of their paths. */
-export function sourceOf(path: string | undefined): Source {
+/** Reads `[plugins]` of a configuration and the base directory of relative paths. */
+export function readSource(path: string | undefined): Source {
   if (path === undefined) return { file: null, table: {}, baseDir: process.cwd(), placeOf: () => null }
   const file = readConfigFile(path)
   const table = pluginSections(file.table, file.placeOf)
   return { file, table, baseDir: dirname(resolve(path)), placeOf: file.placeOf }
 }
 
-/** Returns the settings of the plugin in a folder, whatever the configuration calls it, and the plugins beside it. */
+/** Returns the settings of the plugin in a folder, under any key in the configuration, and the other plugins. */
 export async function settingsFor(
   dir: string,
   builtin: BuiltinPlugins,
   configFile: string | undefined
 ): Promise<Settings> {
-  const { file, table, ...source } = sourceOf(configFile)
+  const { file, table, ...source } = readSource(configFile)
   if (file === null) return {}
-  const half = halfOf(dir, 'plugin', dir)
-  const isIt = (name: string): boolean => half !== null && halfOf(name, 'plugin', source.baseDir) === half
+  const half = findRealHalf(dir, 'plugin', dir)
+  const isIt = (name: string): boolean =>
+    half !== null && findRealHalf(name, 'plugin', source.baseDir) === half
   const own = Object.entries(table).find(([name]) => isIt(name))
   const beside = Object.fromEntries(Object.entries(table).filter(([name]) => !isIt(name)))
-  const { servers, agents } = await halvesOf(builtin, { file, ...source, table: beside })
+  const { servers, agents } = await loadHalves(builtin, { file, ...source, table: beside })
   const others = { servers: servers.plugins, agents: agents.plugins, sections: servers.sections }
   return { keys: file.table, section: settingsIn(own?.[1] ?? {}, 'external'), others }
 }
 
-async function halvesOf(builtin: BuiltinPlugins, source: Source) {
+async function loadHalves(builtin: BuiltinPlugins, source: Source) {
   const isOnServerOnly = (name: string): boolean => name in builtin.server && !(name in builtin.agent)
   const servers = await loadPlugins<Plugin>({
     half: 'plugin',
@@ -73,8 +74,11 @@ async function halvesOf(builtin: BuiltinPlugins, source: Source) {
   return { servers, agents }
 }
 
-export async function load(builtin: BuiltinPlugins, configFile: string | undefined): Promise<Loaded> {
-  const { servers, agents } = await halvesOf(builtin, sourceOf(configFile))
+export async function loadCatalogue(
+  builtin: BuiltinPlugins,
+  configFile: string | undefined
+): Promise<Catalogue> {
+  const { servers, agents } = await loadHalves(builtin, readSource(configFile))
   const specifiers = { ...agents.specifiers, ...servers.specifiers }
   return {
     servers: servers.plugins,
@@ -83,18 +87,15 @@ export async function load(builtin: BuiltinPlugins, configFile: string | undefin
   }
 }
 
-/** Picks a loaded plugin by name, or loads the one at a path in addition to the others. */
-export async function pick(loaded: Loaded, wanted: string): Promise<Picked> {
+/** Returns a loaded plugin by name, or also loads the plugin at a path. */
+export async function pickPlugin(loaded: Catalogue, wanted: string): Promise<PickedPlugin> {
   const { servers, agents, fromOf } = loaded
   const known = [...servers, ...agents].find(({ name }) => name === wanted || fromOf(name) === wanted)
   if (known) return { ...loaded, name: known.name }
   if (!existsSync(wanted))
-    throw new Fault(
-      wrongUsage,
-      `no plugin ${wanted} is loaded, and no folder has this name; see sluice plugin list`
-    )
-  const server = await halfAt<Plugin>(wanted, 'plugin')
-  const agent = await halfAt<AgentPlugin>(wanted, 'agent')
+    throw new Fault(wrongUsage, `${wanted} is neither a loaded plugin nor a folder; see sluice plugin list`)
+  const server = await importHalf<Plugin>(wanted, 'plugin')
+  const agent = await importHalf<AgentPlugin>(wanted, 'agent')
   const { name: found } = server ?? agent ?? {}
   if (found === undefined)
     throw new Error(`${wanted} has no plugin.ts, plugin.js, agent.ts or agent.js with a default export`)
@@ -106,15 +107,15 @@ export async function pick(loaded: Loaded, wanted: string): Promise<Picked> {
   }
 }
 
-async function halfAt<P>(path: string, half: Half): Promise<P | undefined> {
-  const file = halfOf(resolve(path), half, process.cwd())
+async function importHalf<P>(path: string, half: Half): Promise<P | undefined> {
+  const file = findRealHalf(resolve(path), half, process.cwd())
   if (file === null) return undefined
   const { default: plugin } = (await importPlugin(file)) as { readonly default?: P }
   return plugin
 }
 
-/** Returns the real path of the half's file, without links. */
-function halfOf(specifier: string, half: Half, baseDir: string): string | null {
+/** Returns the real path of the half's file, or null. */
+function findRealHalf(specifier: string, half: Half, baseDir: string): string | null {
   const file = findHalf(specifier, half, baseDir)
   return file === null ? null : realpathSync(file)
 }

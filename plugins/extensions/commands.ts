@@ -5,18 +5,18 @@ import { defineCommand } from '../../kernel/cli/command.ts'
 import { loadBuiltinPlugins } from '../../kernel/platform/plugins/builtin-plugins.ts'
 import { trust as record } from '../../kernel/platform/plugins/plugin-lock.ts'
 import { resolvePlugin } from '../../kernel/platform/plugins/resolve-plugin.ts'
-import { load, pick, settingsFor, sourceOf } from './catalogue.ts'
-import { describe } from './described.ts'
-import { details, overview } from './listing.ts'
+import { loadCatalogue, pickPlugin, readSource, settingsFor } from './catalogue.ts'
+import { describePlugin } from './describe-plugin.ts'
+import { details, overview } from './list-columns.ts'
 import { kinds, scaffold } from './scaffold.ts'
 
 const config = Type.Optional(
-  Type.String({ description: 'TOML configuration of the server, or of the agent; default SVC_CONFIG.' })
+  Type.String({ description: 'TOML configuration of the server or the agent; default SVC_CONFIG.' })
 )
 
 const list = defineCommand({
   name: 'plugin list',
-  summary: 'List the loaded plugins, what they add, and what they may do.',
+  summary: 'List the loaded plugins with their additions and permissions.',
   args: Type.Object({
     plugin: Type.Optional(Type.String({ description: 'Show only this plugin, in full.' })),
     config
@@ -24,13 +24,13 @@ const list = defineCommand({
   positional: ['plugin'],
   needs: 'nothing',
   async run({ args: { plugin, config }, env, print }) {
-    const loaded = await load(await loadBuiltinPlugins(), config ?? env['SVC_CONFIG'])
+    const loaded = await loadCatalogue(await loadBuiltinPlugins(), config ?? env['SVC_CONFIG'])
     if (plugin !== undefined) {
-      const picked = await naming(plugin, () => pick(loaded, plugin))
-      return print.data(describe(picked, picked.name), details)
+      const picked = await withPluginName(plugin, () => pickPlugin(loaded, plugin))
+      return print.data(describePlugin(picked, picked.name), details)
     }
     const names = new Set([...loaded.servers, ...loaded.agents].map(({ name }) => name))
-    const rows = [...names].sort().map(name => describe(loaded, name))
+    const rows = [...names].sort().map(name => describePlugin(loaded, name))
     print.data(rows, overview, 'Show one plugin in full: sluice plugin list NAME')
   }
 })
@@ -41,7 +41,7 @@ const reference = defineCommand({
   args: Type.Object({
     plugin: Type.Optional(
       Type.String({
-        description: 'Name of the plugin, as in the configuration, or its folder; default: all.'
+        description: 'Name of the plugin, its key in the configuration, or its folder; default: all.'
       })
     ),
     config
@@ -49,10 +49,10 @@ const reference = defineCommand({
   positional: ['plugin'],
   needs: 'nothing',
   async run({ args: { plugin, config }, env, print }) {
-    const { referenceOf } = await import('./reference/page.ts') // a large module that only this command needs
-    const loaded = await load(await loadBuiltinPlugins(), config ?? env['SVC_CONFIG'])
-    const page = await naming(plugin ?? 'reference', async () =>
-      referenceOf(plugin === undefined ? loaded : await pick(loaded, plugin))
+    const { makeReference } = await import('./reference/page.ts') // loads slowly, and only this command needs it
+    const loaded = await loadCatalogue(await loadBuiltinPlugins(), config ?? env['SVC_CONFIG'])
+    const page = await withPluginName(plugin ?? 'reference', async () =>
+      makeReference(plugin === undefined ? loaded : await pickPlugin(loaded, plugin))
     )
     print.value('reference', page.trimEnd())
   }
@@ -60,15 +60,15 @@ const reference = defineCommand({
 
 const create = defineCommand({
   name: 'plugin new',
-  summary: 'Create a plugin with tests that pass, as a start for your own.',
+  summary: 'Create a plugin with passing tests, as a starting point.',
   args: Type.Object({
-    name: Type.String({ description: 'Name of the plugin, like rate-limit.' }),
+    name: Type.String({ description: 'Name of the plugin, such as rate-limit.' }),
     dir: Type.Optional(Type.String({ description: 'Folder; default: the name.' })),
     kind: Type.Optional(
       Type.Union(
         kinds.map(kind => Type.Literal(kind)),
         {
-          description: `What it is to add, for which the files are made: ${kinds.join(', ')}; default: ${kinds[0]}.`
+          description: `What the plugin adds: ${kinds.join(', ')}; default: ${kinds[0]}.`
         }
       )
     )
@@ -84,20 +84,19 @@ const create = defineCommand({
 const check = defineCommand({
   name: 'plugin check',
   summary:
-    'Check a plugin as server and agent do: manifest, tables, routes, changes, both halves, start and stop.',
+    'Check a plugin like server and agent do: manifest, tables, routes, changes, both halves, start and stop.',
   args: Type.Object({
     path: Type.String({ description: 'Folder of the plugin.' }),
     config: Type.Optional(
       Type.String({
-        description:
-          "TOML configuration with the plugin's settings and the plugins beside it; default SVC_CONFIG."
+        description: "TOML configuration with the plugin's settings and other plugins; default SVC_CONFIG."
       })
     )
   }),
   positional: ['path'],
   needs: 'nothing',
   async run({ args: { path, config }, env, print }) {
-    const { checkConformance } = await import('../../kit/conformance.ts') // a large module that only this command needs
+    const { checkConformance } = await import('../../kit/conformance.ts') // loads slowly, and only this command needs it
     const dir = resolve(path)
     const builtin = await loadBuiltinPlugins()
     const settings = await settingsFor(dir, builtin, config ?? env['SVC_CONFIG'])
@@ -110,7 +109,7 @@ const check = defineCommand({
 
 const trust = defineCommand({
   name: 'plugin trust',
-  summary: 'Trust the present files of a plugin.',
+  summary: 'Trust the current files of a plugin.',
   args: Type.Object({
     plugin: Type.String({ description: 'Path or npm package, as in the configuration.' }),
     config
@@ -118,15 +117,17 @@ const trust = defineCommand({
   positional: ['plugin'],
   needs: 'nothing',
   async run({ args: { plugin, config }, env, print }) {
-    const { baseDir } = sourceOf(config ?? env['SVC_CONFIG'])
-    print.data(await naming(plugin, () => record(plugin, resolvePlugin(plugin, 'plugin', baseDir), baseDir)))
+    const { baseDir } = readSource(config ?? env['SVC_CONFIG'])
+    print.data(
+      await withPluginName(plugin, () => record(plugin, resolvePlugin(plugin, 'plugin', baseDir), baseDir))
+    )
   }
 })
 
 export const commands = [list, reference, create, check, trust]
 
-/** Names the plugin in its errors, as a start does. */
-async function naming<T>(plugin: string, work: () => T | Promise<T>): Promise<T> {
+/** Adds the plugin's name to errors of the work, as a start does. */
+async function withPluginName<T>(plugin: string, work: () => T | Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (cause) {

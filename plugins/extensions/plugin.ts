@@ -5,7 +5,7 @@ import { routes } from './routes.ts'
 export default definePlugin({
   name: 'extensions',
   version: '1.0.0',
-  description: 'The plugins of the server.',
+  description: 'Lists the plugins of the server.',
   kernel: '^2.0.0',
   needs: { http: '^1.0.0' },
   routes,

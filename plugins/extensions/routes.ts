@@ -6,8 +6,8 @@ import { defineList } from '../../kernel/http/list-route.ts'
 import { closed } from '../../kernel/http/schema.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { MountedPlugins } from '../http/exports.ts'
-import { describe } from './described.ts'
-import { settingsOf } from './settings.ts'
+import { describePlugin } from './describe-plugin.ts'
+import { listSettings } from './settings.ts'
 
 interface Deps extends Kernel {
   readonly mountedPlugins: MountedPlugins
@@ -20,33 +20,36 @@ const Versions = (description: string) =>
 
 const PluginRow = closed(
   {
-    name: Type.String({ description: 'Of the plugin.', examples: ['quota'] }),
-    version: Type.String({ description: 'Its own.', examples: ['1.0.0'] }),
-    description: Type.String({ description: 'One sentence; empty where it has none.' }),
+    name: Type.String({ description: 'Name of the plugin.', examples: ['quota'] }),
+    version: Type.String({ description: 'Version of the plugin.', examples: ['1.0.0'] }),
+    description: Type.String({ description: 'One sentence, or empty.' }),
     from: Type.Union([Type.Literal('built in'), Type.Literal('external')], {
-      description: 'external: the configuration names it, and its files are trusted.'
+      description: 'external: the configuration adds the plugin, and its files are trusted.'
     }),
     kernel: Type.String({
-      description: 'Version of the contract that it is written for.',
+      description: 'Version range of the kernel contract that it supports.',
       examples: ['^2.0.0']
     }),
     needs: Versions('Plugins that it needs, and their versions.'),
-    routes: Texts('Routes that it answers.', ['GET /v1/quotas']),
+    routes: Texts('Routes that it serves.', ['GET /v1/quotas']),
     commands: Texts('Commands that it adds.', ['quota list']),
     tables: Texts('Its tables in the store.', ['quota']),
-    slots: Texts('Slots that other plugins may fill.', ['quota.level']),
+    slots: Texts('Slots that other plugins can fill.', ['quota.level']),
     fills: Texts('Slots that it fills.', ['kernel.metrics']),
     fields: Texts('Rule fields of its agent half.', ['quota']),
-    capabilities: Versions('What agents must be able to do, and since which version they are.'),
-    has_agent: Type.Boolean({ description: 'Whether it has a half on agents, as far as the server knows.' }),
-    may: Texts('What it may do.', ['answer requests', 'keep tables']),
+    capabilities: Versions('Required agent capabilities, each with the first agent version that has it.'),
+    has_agent: Type.Boolean({ description: 'Whether the server knows an agent half of the plugin.' }),
+    may: Texts('Permissions.', ['answer requests', 'store tables']),
     settings: Type.Array(
       closed({
-        key: Type.String({ description: 'As in the configuration.', examples: ['quota_hold_secs'] }),
-        description: Type.String({ description: 'What it means.' }),
-        value: Type.Unknown({ description: 'In force; null: not set, or hidden.', examples: [60] }),
-        hidden: Type.Boolean({ description: 'Set, and not shown: it may be a secret.', examples: [false] }),
-        is_default: Type.Boolean({ description: 'The value is that of the plugin.' })
+        key: Type.String({ description: 'Key in the configuration.', examples: ['quota_hold_secs'] }),
+        description: Type.String({ description: 'Meaning of the setting.' }),
+        value: Type.Unknown({ description: 'Current value; null: not set or hidden.', examples: [60] }),
+        hidden: Type.Boolean({
+          description: 'Set but not shown, because it may be a secret.',
+          examples: [false]
+        }),
+        is_default: Type.Boolean({ description: "Whether the value is the plugin's default." })
       }),
       { description: 'Its settings.' }
     )
@@ -59,31 +62,38 @@ const list = defineList({
   url: '/v1/plugins',
   action: 'plugin.list',
   access: 'superadmin',
-  summary: 'Lists the plugins of this server, with their settings and what each may do.',
-  description: 'Strings in settings of external plugins are hidden, since they may be secrets.',
+  summary: 'Lists the plugins of this server, with their settings and permissions.',
+  description: 'Strings in settings of external plugins are hidden, because they may be secrets.',
   schema: () => ({ row: PluginRow, errors: [] }),
-  run: async ({ mountedPlugins }: Deps) => rowsOf(mountedPlugins)
+  run: async ({ mountedPlugins }: Deps) => listRows(mountedPlugins)
 })
 
 export const routes = [list]
 
-async function rowsOf(mountedPlugins: MountedPlugins): Promise<PluginRow[]> {
+async function listRows(mountedPlugins: MountedPlugins): Promise<PluginRow[]> {
   const mounted = mountedPlugins.all()
   const servers = mounted.map(({ plugin }) => plugin)
-  const agents = await agentHalvesOf(servers.map(({ name }) => name))
+  const agents = await loadAgentHalves(servers.map(({ name }) => name))
   return mounted
     .map(one => {
       const { name, description = '', kernel } = one.plugin
       const from = index.plugins.includes(name) ? 'built in' : 'external'
-      const described = describe({ servers, agents, fromOf: () => from }, name)
+      const described = describePlugin({ servers, agents, fromOf: () => from }, name)
       const { agent, contracts: _, services: __, ...row } = described
-      return { ...row, description, kernel, from, has_agent: agent !== null, settings: settingsOf(one, from) }
+      return {
+        ...row,
+        description,
+        kernel,
+        from,
+        has_agent: agent !== null,
+        settings: listSettings(one, from)
+      }
     })
-    .sort((a, b) => (a.name < b.name ? -1 : 1)) as PluginRow[] // rows are read-only here, and the same
+    .sort((a, b) => (a.name < b.name ? -1 : 1)) as PluginRow[] // the schema type has mutable arrays
 }
 
-/** Those of built-in plugins: a server does not run the agent halves of others. They are loaded when somebody asks. */
-async function agentHalvesOf(names: readonly string[]): Promise<readonly AgentPlugin[]> {
+/** Loads the agent halves of built-in plugins, at each request. A server has no access to the agent halves of others. */
+async function loadAgentHalves(names: readonly string[]): Promise<readonly AgentPlugin[]> {
   const found = names.flatMap(name => agentPlugins[name] ?? [])
   return (await Promise.all(found.map(load => load()))).map(({ default: half }) => half)
 }

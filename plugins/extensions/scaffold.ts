@@ -1,4 +1,3 @@
-// Creates a plugin from the template, for `sluice plugin new`.
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { index } from '../../config/command-index.ts'
@@ -10,17 +9,17 @@ const template = join(import.meta.dirname, 'template')
 export const kinds = ['rule-field', 'routes', 'authenticator', 'page', 'agent'] as const
 export type Kind = (typeof kinds)[number]
 
-/** Writes what a plugin of this kind needs; returns the paths of the files. Refuses a folder that is not empty. */
+/** Creates a plugin of this kind from the template. Returns the paths of its files. Throws Fault if the folder is not empty. */
 export function scaffold(name: string, dir: string, kind: Kind = 'rule-field'): string[] {
   if (!/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(name) || name.length > 32)
     throw new Fault(
       wrongUsage,
-      `${name} is not a name for a plugin: write it like rate-limit, at most 32 characters`
+      `${name} is not a valid plugin name: write it like rate-limit, with at most 32 characters`
     )
   if (name === 'kernel' || index.plugins.includes(name))
-    throw new Fault(wrongUsage, `${name} is a part of sluice; take another name, like acme-${name}`)
+    throw new Fault(wrongUsage, `${name} is a part of sluice; choose another name, such as acme-${name}`)
   if (existsSync(dir) && (!statSync(dir).isDirectory() || readdirSync(dir).length > 0))
-    throw new Fault(wrongUsage, `${dir} is not empty; give an empty folder, or one that does not exist`)
+    throw new Fault(wrongUsage, `${dir} is not empty; give an empty or new folder`)
   try {
     mkdirSync(dir, { recursive: true })
   } catch (cause) {

@@ -2,7 +2,13 @@
 import { agentKeys } from '../../../agent/config.ts'
 import { serverKeys } from '../../../kernel/settings.ts'
 import { commandChapter } from '../../../plugins/extensions/reference/commands.ts'
-import { type Chapter, code, codes, pageOf, table } from '../../../plugins/extensions/reference/markdown.ts'
+import {
+  type Chapter,
+  code,
+  codes,
+  formatChapter,
+  table
+} from '../../../plugins/extensions/reference/markdown.ts'
 import { openPreview, type Preview } from '../../../plugins/extensions/reference/preview.ts'
 import { routesOf } from '../../../plugins/extensions/reference/routes.ts'
 import { keysTable, sectionText } from '../../../plugins/extensions/reference/sections.ts'
@@ -29,7 +35,7 @@ const page = (name: string, title: string, chapter: Chapter): Page => ({
   group: 'Reference',
   source: null,
   hasRows: true,
-  text: pageOf(chapter)
+  text: formatChapter(chapter)
 })
 
 const apiChapter = ({ plugins, document }: Preview): Chapter => ({

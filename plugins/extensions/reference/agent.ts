@@ -1,18 +1,17 @@
-// The agent half of a plugin: what it adds on the hosts of agents.
 import { Type } from 'typebox'
 import type { AgentPlugin } from '../../../agent/plugin.ts'
-import type { Described } from '../described.ts'
+import type { PluginDescription } from '../describe-plugin.ts'
 import { commandChapter } from './commands.ts'
 import { type Chapter, code, codes, table } from './markdown.ts'
 import { sectionText } from './sections.ts'
 
-/** Returns a chapter without content where the plugin has no agent half. */
-export function agentChapter(described: Described, agent: AgentPlugin | undefined): Chapter {
+/** Returns the chapter about the agent half, or an empty chapter if the plugin has none. */
+export function agentChapter(described: PluginDescription, agent: AgentPlugin | undefined): Chapter {
   if (!agent) return { title: '', text: '' }
   const { commands = [] } = agent
   return {
     title: 'Agent half',
-    text: aboutOf(described),
+    text: describeAgentHalf(described),
     parts: [
       {
         title: 'Settings of the agent',
@@ -34,11 +33,11 @@ export function agentChapter(described: Described, agent: AgentPlugin | undefine
   }
 }
 
-function aboutOf({ name, agent }: Described): string {
+function describeAgentHalf({ name, agent }: PluginDescription): string {
   const prefix = `svc_agent_${name.replaceAll('-', '_')}_`
   return [
-    ['Objects that it applies', codes(agent?.kinds ?? [])],
-    ['Shapes of rules that it supports', codes(agent?.shapes ?? [])],
+    ['Managed objects', codes(agent?.kinds ?? [])],
+    ['Rule shapes', codes(agent?.shapes ?? [])],
     [
       'Meters',
       agent?.meters ? 'rules pass meters of this plugin, which limit or count their traffic' : 'none'
@@ -51,7 +50,7 @@ function aboutOf({ name, agent }: Described): string {
 }
 
 const primitives =
-  'With `plan` a field may use filters, balance, preamble, idle time and records of ended connections of the engine; they need no declaration.'
+  'With `plan` a field can use filters, balance, preamble, idle time and records of ended connections, without a declaration.'
 
 function fieldsText({ fields = [] }: AgentPlugin): string {
   const hooks = ['plan', 'setMeters', 'opened', 'changed', 'gone'] as const

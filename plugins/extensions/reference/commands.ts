@@ -17,7 +17,7 @@ export const commandsOf = ({ commands = [] }: Plugin, { filled }: Preview): Chap
 
 type Named = Pick<Command, 'name' | 'summary' | 'positional'>
 
-/** `uses`: a sentence that begins with a space, or ''. */
+/** `uses`: a sentence with a leading space, or ''. */
 export function commandChapter(
   { name, summary, positional = [] }: Named,
   args: Readonly<Record<string, TSchema>>,

@@ -1,6 +1,6 @@
-// Describes a schema: one row for each field, with type and bounds, default and description.
+// Describes the fields of a schema: type with bounds, default and description.
 
-/** JSON Schema, as TypeBox and OpenAPI have it. */
+/** The JSON Schema that TypeBox and OpenAPI produce. */
 export interface Schema {
   readonly type?: string
   readonly description?: string
@@ -30,7 +30,7 @@ export interface Field {
   readonly description: string
 }
 
-/** Returns the fields of an object, or of the items of an array, at every depth. */
+/** Returns the fields of an object or of the items of an array, at every depth. */
 export function fieldsOf(schema: Schema, at = ''): Field[] {
   const inner = innerOf(schema)
   const under = (key: string): string => `${at}${at === '' ? '' : '.'}${key}`
@@ -83,13 +83,13 @@ function range(min: number | undefined, max: number | undefined, unit = ''): str
   return min === max ? `, ${min}${unit}` : `, ${min} to ${max}${unit}`
 }
 
-/** Returns the schema that has the fields: the object itself, the items of a list, or one of the alternatives. */
+/** Returns the schema with the fields: the object, the items of a list, or one of the alternatives. */
 function innerOf(schema: Schema): Schema {
   if (schema.items) return innerOf(schema.items)
   return schema.anyOf?.map(innerOf).find(one => one.properties) ?? schema
 }
 
-/** Returns the schema of values of other keys: TypeBox has patterns, OpenAPI `additionalProperties`. */
+/** Returns the schemas of values in a map: TypeBox uses patterns, OpenAPI `additionalProperties`. */
 const mapValuesOf = ({ patternProperties = {}, additionalProperties: others }: Schema): Schema[] => [
   ...Object.values(patternProperties),
   ...(typeof others === 'object' ? [others] : [])

@@ -2,7 +2,7 @@ import type { Field } from './fields.ts'
 
 export type Row = readonly string[]
 
-/** Returns '' without rows. Leaves out columns that are empty in all rows. */
+/** Returns a Markdown table, or '' if there are no rows. Omits columns that are empty in all rows. */
 export function table(head: Row, rows: readonly Row[]): string {
   if (rows.length === 0) return ''
   const shown = head.map((_, at) => rows.some(row => row[at] !== ''))
@@ -20,7 +20,7 @@ export const fieldsTable = (fields: readonly Field[], firstColumn: string): stri
     fields.map(({ path, type, given, description }) => [code(path), type, given, description])
   )
 
-/** A bar ends a cell, also within code. */
+/** Escapes bars, which end a cell even in code, and joins lines. */
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll(/\s*\n\s*/g, ' ')
 
 export const code = (text: string): string => `\`${text}\``
@@ -33,9 +33,9 @@ export interface Chapter {
   readonly parts?: readonly Chapter[]
 }
 
-/** Chapters without text and parts are left out. */
-export function pageOf({ title, text, parts = [] }: Chapter, level = 1): string {
-  const inner = parts.map(part => pageOf(part, level + 1)).filter(part => part !== '')
+/** Omits chapters without text and parts. */
+export function formatChapter({ title, text, parts = [] }: Chapter, level = 1): string {
+  const inner = parts.map(part => formatChapter(part, level + 1)).filter(part => part !== '')
   if (text === '' && inner.length === 0) return ''
   return [`${'#'.repeat(level)} ${title}`, text, ...inner].filter(part => part !== '').join('\n\n')
 }

@@ -4,11 +4,11 @@ import { ownVersion } from '../../../kernel/base/version.ts'
 import type { Plugin } from '../../../kernel/plugin.ts'
 import { kernelCodes } from '../../../kernel/plugin-problems.ts'
 import { serverKeys } from '../../../kernel/settings.ts'
-import type { Loaded, Picked } from '../catalogue.ts'
-import { type Described, describe } from '../described.ts'
+import type { Catalogue, PickedPlugin } from '../catalogue.ts'
+import { describePlugin, type PluginDescription } from '../describe-plugin.ts'
 import { agentChapter } from './agent.ts'
 import { commandsOf } from './commands.ts'
-import { type Chapter, codes, pageOf } from './markdown.ts'
+import { type Chapter, codes, formatChapter } from './markdown.ts'
 import { openPreview, type Preview } from './preview.ts'
 import { routesOf } from './routes.ts'
 import {
@@ -21,23 +21,23 @@ import {
   servicesText,
   slotsText,
   tablesText,
-  topOf
+  topKeysChapter
 } from './sections.ts'
 
 /** Returns the page of the picked plugin, or of the kernel and all loaded plugins. */
-export async function referenceOf(loaded: Loaded | Picked): Promise<string> {
+export async function makeReference(loaded: Catalogue | PickedPlugin): Promise<string> {
   const preview = await openPreview(loaded.servers)
   const isShown = ({ name }: { readonly name: string }): boolean =>
     !('name' in loaded) || name === loaded.name
   const alone = loaded.agents.filter(({ name }) => !loaded.servers.some(server => server.name === name))
   const chapters = [
     ...preview.plugins.filter(isShown).map(plugin => chapter(plugin, preview, loaded)),
-    ...alone.filter(isShown).map(agent => chapterOfAgent(agent, loaded))
+    ...alone.filter(isShown).map(agent => agentOnlyChapter(agent, loaded))
   ]
   const [one] = chapters
   const whole = { title: `sluice ${ownVersion()}`, text: '', parts: [kernel, ...chapters] }
   const { text, ...rest } = 'name' in loaded && one ? one : whole
-  return `${pageOf({ ...rest, text: text === '' ? intro : `${intro}\n\n${text}` })}\n`
+  return `${formatChapter({ ...rest, text: text === '' ? intro : `${intro}\n\n${text}` })}\n`
 }
 
 const intro =
@@ -53,14 +53,14 @@ const kernel: Chapter = {
   ]
 }
 
-function chapter(plugin: Plugin, preview: Preview, loaded: Loaded): Chapter {
-  const described = describe(loaded, plugin.name)
+function chapter(plugin: Plugin, preview: Preview, loaded: Catalogue): Chapter {
+  const described = describePlugin(loaded, plugin.name)
   const { name, version, keys, codes: rows = [] } = plugin
   return {
     title: `${name} ${version}`,
-    text: aboutOf(described),
+    text: describeServerHalf(described),
     parts: [
-      { title: 'Settings', text: sectionText(described, plugin), parts: [topOf(keys)] },
+      { title: 'Settings', text: sectionText(described, plugin), parts: [topKeysChapter(keys)] },
       { title: 'Rule fields', text: ruleFieldsText(plugin, preview) },
       { title: 'Routes', text: '', parts: routesOf(plugin, preview.document) },
       { title: 'Commands', text: '', parts: commandsOf(plugin, preview) },
@@ -78,15 +78,14 @@ function chapter(plugin: Plugin, preview: Preview, loaded: Loaded): Chapter {
   }
 }
 
-/** Shown for a plugin without a server half. */
-function chapterOfAgent(agent: AgentPlugin, loaded: Loaded): Chapter {
-  const described = describe(loaded, agent.name)
-  return { title: agent.name, text: aboutOf(described), parts: [agentChapter(described, agent)] }
+function agentOnlyChapter(agent: AgentPlugin, loaded: Catalogue): Chapter {
+  const described = describePlugin(loaded, agent.name)
+  return { title: agent.name, text: describeServerHalf(described), parts: [agentChapter(described, agent)] }
 }
 
-function aboutOf({ from, contracts, needs, capabilities, may }: Described): string {
-  const pairs = (of: Readonly<Record<string, string>>) =>
-    codes(Object.entries(of).map(([key, value]) => `${key} ${value}`))
+function describeServerHalf({ from, contracts, needs, capabilities, may }: PluginDescription): string {
+  const pairs = (record: Readonly<Record<string, string>>) =>
+    codes(Object.entries(record).map(([key, value]) => `${key} ${value}`))
   return [
     ['From', from],
     ['Written for', pairs(contracts)],

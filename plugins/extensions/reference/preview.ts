@@ -1,4 +1,3 @@
-// Wires plugins without starting anything, to read their routes, tables and metrics.
 import type { EntityManager } from '@mikro-orm/sql'
 import { ownVersion } from '../../../kernel/base/version.ts'
 import { inDependencyOrder } from '../../../kernel/dependency-order.ts'
@@ -15,22 +14,26 @@ interface Column {
   readonly table: string
   readonly name: string
   readonly type: string
-  readonly of: 'key' | 'nullable' | 'value'
+  readonly role: 'key' | 'nullable' | 'value'
 }
 
 export interface Preview {
-  /** In dependency order. */
+  /** The plugins in dependency order. */
   readonly plugins: readonly Plugin[]
   filled<T>(slot: Slot<T>): readonly Filled<T>[]
-  /** The document of `/v1/openapi.json`, and the same without references. */
+  /** The document of `/v1/openapi.json`. */
   readonly openapi: object
+  /** The same document with references replaced. */
   readonly document: Document
   readonly columns: readonly Column[]
-  /** Metrics by plugin; null where only a running server has them. */
+  /** Metrics by plugin; null: only a running server has them. */
   readonly metrics: ReadonlyMap<string, readonly Metric[] | null>
 }
 
-/** Uses default settings and a database in memory, and opens no listener. Rejects with errors of a start. */
+/**
+ * Wires plugins without starting them, to read their routes, tables and metrics. Uses default settings and a database in
+ * memory, and opens no listener. Rejects with the errors of a start.
+ */
 export async function openPreview(given: readonly Plugin[]): Promise<Preview> {
   const plugins = inDependencyOrder(given)
   const store = await openStore(':memory:', [kernelStore, ...plugins])
@@ -38,16 +41,18 @@ export async function openPreview(given: readonly Plugin[]): Promise<Preview> {
     const { filledFor, kernelOf } = openServices(plugins, store)
     const [host] = filledFor('kernel')(hostSlot)
     const http = await host?.value({ ...kernelOf('kernel'), version: ownVersion() })
-    const openapi = http ? await documentOf(http, plugins, kernelOf) : { paths: {} }
+    const openapi = http ? await mountAll(http, plugins, kernelOf) : { paths: {} }
     return {
       plugins,
       openapi,
       filled: slot => filledFor(ownerOf(slot))(slot),
       document: withoutReferences(openapi) as Document,
-      columns: await store.read(async em => columnsIn(em)),
+      columns: await store.read(async em => listColumns(em)),
       metrics: new Map(
         await Promise.all(
-          plugins.map(async plugin => [plugin.name, await metricsBy(filledFor('kernel', [plugin]))] as const)
+          plugins.map(
+            async plugin => [plugin.name, await collectMetrics(filledFor('kernel', [plugin]))] as const
+          )
         )
       )
     }
@@ -56,7 +61,7 @@ export async function openPreview(given: readonly Plugin[]): Promise<Preview> {
   }
 }
 
-async function documentOf(http: HttpHost, plugins: readonly Plugin[], kernelOf: (name: string) => Kernel) {
+async function mountAll(http: HttpHost, plugins: readonly Plugin[], kernelOf: (name: string) => Kernel) {
   try {
     for (const plugin of plugins) await http.mount(plugin, kernelOf(plugin.name))
     await http.app.ready()
@@ -66,7 +71,7 @@ async function documentOf(http: HttpHost, plugins: readonly Plugin[], kernelOf: 
   }
 }
 
-/** Returns the document with each reference replaced by what it names; one within itself by nothing. */
+/** Replaces each reference in the document by its target, and a recursive reference by {}. */
 function withoutReferences(document: object): object {
   const target = (ref: string): unknown =>
     ref
@@ -83,7 +88,7 @@ function withoutReferences(document: object): object {
   return inline(document, []) as object
 }
 
-async function metricsBy(filled: SlotReader): Promise<readonly Metric[] | null> {
+async function collectMetrics(filled: SlotReader): Promise<readonly Metric[] | null> {
   try {
     return (await Promise.all(filled(metricsSlot).map(({ value: collect }) => collect()))).flat()
   } catch {
@@ -91,14 +96,14 @@ async function metricsBy(filled: SlotReader): Promise<readonly Metric[] | null> 
   }
 }
 
-function columnsIn(em: EntityManager): Column[] {
+function listColumns(em: EntityManager): Column[] {
   return [...em.getMetadata().getAll().values()].flatMap(({ tableName, props }) =>
     props.flatMap(({ fieldNames, columnTypes, primary, nullable }) =>
       fieldNames.map((name, at) => ({
         table: tableName,
         name,
         type: columnTypes[at] ?? '',
-        of: primary ? ('key' as const) : nullable ? ('nullable' as const) : ('value' as const)
+        role: primary ? ('key' as const) : nullable ? ('nullable' as const) : ('value' as const)
       }))
     )
   )

@@ -38,13 +38,13 @@ const accessText: Readonly<Record<string, string>> = {
   superadmin: 'Access: superadmins.'
 }
 
-/** Returns a chapter for each route of the plugin; pages and files are not in the OpenAPI document. */
+/** Returns a chapter for each route of the plugin. Pages and files are not in the OpenAPI document. */
 export const routesOf = ({ name, routes = [] }: Plugin, document: Document): Chapter[] => {
   const found = operationsOf(document, name)
   return routes.map(({ method, url, action, summary, access }) => {
     const operation = found.find(({ operation }) => operation.operationId === action)
     const text = `${summary} ${accessText[access]}`
-    const parts = operation ? [...requestOf(operation), ...responsesOf(operation), errorsOf(operation)] : [] // or a page
+    const parts = operation ? [...requestOf(operation), ...responsesOf(operation), errorsOf(operation)] : [] // a page or file
     const title = code(`${method} ${url.replaceAll(/:(\w+)/g, '{$1}')}`)
     return { title, text: [text, ...parts.filter(part => part !== '')].join('\n\n') }
   })
@@ -69,7 +69,7 @@ function requestOf({ operation: { parameters = [], requestBody } }: Found): stri
   ]
 }
 
-/** Described once, at the top of the page. */
+/** The top of the page describes these parameters once. */
 const pageParameters = { limit: '', cursor: '' }
 
 function responsesOf({ operation: { responses } }: Found): string[] {

@@ -1,29 +1,29 @@
-// The other sections of a plugin's chapter; '' for an empty one.
+// The other sections of a plugin's chapter. An empty section is ''.
 import type { TObject } from 'typebox'
 import type { Plugin } from '../../../kernel/plugin.ts'
-import type { Described } from '../described.ts'
+import type { PluginDescription } from '../describe-plugin.ts'
 import { fieldOf, fieldsOf, type Schema } from './fields.ts'
 import { type Chapter, code, codes, fieldsTable, table } from './markdown.ts'
 import type { Preview } from './preview.ts'
 
-/** `of`: the owner of the configuration, if it is not the server. */
+/** `owner`: a suffix that names the owner of the configuration, if it is not the server. */
 export const sectionText = (
-  { name, from }: Described,
+  { name, from }: PluginDescription,
   { config }: Pick<Plugin, 'config'> | { readonly config?: TObject },
-  of = ''
+  owner = ''
 ): string => {
   const rows = config ? fieldsTable(fieldsOf(config as Schema), 'Key') : ''
   return rows === ''
     ? ''
-    : `In \`[plugins.${from === 'built in' ? name : JSON.stringify(from)}]\`${of}:\n\n${rows}`
+    : `In \`[plugins.${from === 'built in' ? name : JSON.stringify(from)}]\`${owner}:\n\n${rows}`
 }
 
-export const topOf = (keys: Plugin['keys']): Chapter => ({
+export const topKeysChapter = (keys: Plugin['keys']): Chapter => ({
   title: 'At the top of the configuration',
   text: keys ? keysTable(keys) : ''
 })
 
-/** Each key at the top also has an environment variable. */
+/** Each top-level key also has an environment variable. */
 export function keysTable(keys: NonNullable<Plugin['keys']>): string {
   return table(
     ['Key', 'Environment', 'Type', 'Given', 'Meaning'],
@@ -37,12 +37,12 @@ export function keysTable(keys: NonNullable<Plugin['keys']>): string {
   )
 }
 
-/** The used part of `RuleField` in plugins/rules, which this plugin does not import. */
+/** The part of `RuleField` that the reference uses. This plugin does not import plugins/rules. */
 interface RuleField {
   readonly key: string
   readonly body: Schema
   readonly change: 'frozen' | 'hot'
-  /** Absent: agents do not get the field. */
+  /** Absent if agents do not receive the field. */
   readonly requires?: { readonly capability: { readonly id: string; readonly since: string } }
 }
 
@@ -74,7 +74,7 @@ export const tablesText = ({ store }: Plugin, { columns }: Preview): string =>
     .map(({ meta }) => {
       const rows = columns.filter(column => column.table === meta.tableName)
       const kinds = { key: 'primary key', nullable: 'may be null', value: '' }
-      const cells = rows.map(({ name, type, of }) => [code(name), type, kinds[of]])
+      const cells = rows.map(({ name, type, role }) => [code(name), type, kinds[role]])
       return `${code(meta.tableName)}\n\n${table(['Column', 'Type', ''], cells)}`
     })
     .join('\n\n')
@@ -88,10 +88,10 @@ export function metricsText({ name }: Plugin, { metrics }: Preview): string {
   )
 }
 
-export const servicesText = ({ name, services }: Described): string =>
+export const servicesText = ({ name, services }: PluginDescription): string =>
   services.length > 0 ? `A plugin that needs \`${name}\` has ${codes(services)} among its services.` : ''
 
-export const slotsText = ({ slots, fills }: Described): string =>
+export const slotsText = ({ slots, fills }: PluginDescription): string =>
   [slots.length > 0 ? `Owns ${codes(slots)}.` : '', fills.length > 0 ? `Fills ${codes(fills)}.` : '']
     .filter(text => text !== '')
     .join('\n\n')

@@ -1,4 +1,3 @@
-// Services of plugins that are not started.
 import { asFunction, asValue, createContainer } from 'awilix'
 import { type TObject, Type } from 'typebox'
 import { systemClock } from '../../../kernel/base/clock.ts'
@@ -12,7 +11,7 @@ import type { Database } from '../../../kernel/store/open.ts'
 import { openCodec } from '../../../kernel/wire/codec.ts'
 import { wireMessages } from '../../../kernel/wire/envelope.ts'
 
-/** Services are created when a slot value needs them; most never are. */
+/** Opens the services of plugins that are not started. Creates a service only when a slot value needs it. */
 export function openServices(plugins: readonly Plugin[], store: Database) {
   const cradles = new Map<string, Kernel>()
   const codec = openCodec([...wireMessages, ...plugins.flatMap(({ messages }) => messages ?? [])])
@@ -26,7 +25,7 @@ export function openServices(plugins: readonly Plugin[], store: Database) {
     codec,
     document: () => ({}),
     metrics: () => filledFor('kernel')(metricsSlot),
-    config: defaultsOf(plugins.find(plugin => plugin.name === name)),
+    config: defaultConfig(plugins.find(plugin => plugin.name === name)),
     store,
     filled: filledFor(name)
   })
@@ -52,7 +51,7 @@ const notRunning = async (): Promise<never> => {
   throw new Error('there is no running server')
 }
 
-/** A control stream without agents. */
+/** A control service without agents. */
 const control: Control = {
   peers: { find: () => undefined, all: () => [] },
   servers: {
@@ -80,7 +79,7 @@ const control: Control = {
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 
-function defaultsOf(plugin: Plugin | undefined): Kernel['config'] {
+function defaultConfig(plugin: Plugin | undefined): Kernel['config'] {
   const part = (schema: TObject = Type.Object({})) => validateConfig(schema, {}, '').value
   return { ...part(plugin?.config), ...part(plugin?.keys) }
 }

@@ -12,7 +12,7 @@ const skip = notRepeated('its plugins are not repeatable, and judged by the same
 
 const template = readFileSync(join(import.meta.dirname, '../template/rule-field/field.ts.txt'), 'utf8')
 
-/** The plugin `acme`: what stands before its manifest, and the members of that. */
+/** Returns the source of the plugin `acme`, with code before its manifest and members in it. */
 const acme = (before: string, members: string): string =>
   `import * as s from 'sluice/plugin'
   const { Type, defineRoute, asFunction } = s
@@ -25,12 +25,12 @@ let count = 0
 
 async function check(t: Test, before: string, members: string, more: object = {}): Promise<Conformance> {
   count += 1
-  const folder = `acme-${count}` // modules are kept by path
+  const folder = `acme-${count}` // Node caches modules by path
   const dir = t.testdir({ [folder]: { 'README.md': '# acme', 'plugin.js': acme(before, members), ...more } })
   return conform(join(dir, folder))
 }
 
-t.test('a route that another plugin has, and an open schema, are named', async t => {
+t.test('a duplicate route and an open schema are reported', async t => {
   const taken = `const route = defineRoute({ ...open, url: '/v1/rules', action: 'rule.create', schema: () => ({ reply: Type.Null() }), run() {} })`
   t.same((await check(t, taken, 'routes: [route]')).problems, [
     'route POST /v1/rules is claimed by rules and acme',
@@ -44,7 +44,7 @@ t.test('a route that another plugin has, and an open schema, are named', async t
   ])
 })
 
-t.test('a timer or a server that an import starts is named', async t => {
+t.test('a timer or a server that an import starts is reported', async t => {
   const importOf = async (before: string) => {
     const { problems } = await check(t, before, '')
     const { left } = await import(join(t.testdirName, `acme-${count}`, 'plugin.js'))
@@ -61,7 +61,7 @@ t.test('a timer or a server that an import starts is named', async t => {
   t.same(server.problems, ['importing it has effects (TCPServerWrap): acquire in `start`'])
 })
 
-t.test('a timer that an import has stopped, and work of others in the process, are no effects', async t => {
+t.test('a stopped timer and other work in the process are not effects of an import', async t => {
   let immediate = setImmediate(function again() {
     immediate = setImmediate(again)
   })
@@ -82,37 +82,40 @@ t.test('a timer that an import has stopped, and work of others in the process, a
   t.same(problems, [])
 })
 
-t.test('a schema without a reply is named', async t => {
+t.test('a schema without a reply is reported', async t => {
   const route = `defineRoute({ ...open, url: '/v1/acme', action: 'acme.put', schema: () => ({}), run() {} })`
   t.same((await check(t, '', `routes: [${route}]`)).problems, [
     'its first start: plugin acme did not start: acme.put: its schema has no reply; give Type.Null() for none'
   ])
 })
 
-t.test('schemas that would fail, or accept anything, at a request are named with route and part', async t => {
-  const { problems } = await check(
-    t,
-    `const body = closed({ a: { type: 'strnig' }, b: Type.String({ pattern: '(' }), c: Type.Array(Type.String({ code: 'acme.none' })) })
+t.test(
+  'schemas that would fail or accept anything at a request are reported with route and part',
+  async t => {
+    const { problems } = await check(
+      t,
+      `const body = closed({ a: { type: 'strnig' }, b: Type.String({ pattern: '(' }), c: Type.Array(Type.String({ code: 'acme.none' })) })
     const routes = [
       defineRoute({ ...open, url: '/v1/acme', action: 'acme.put', schema: () => ({ body, reply: Type.Null() }), run() {} }),
       defineRoute({ ...open, method: 'GET', url: '/v1/acme/:id', action: 'acme.show',
         schema: () => ({ body: closed(), params: Type.Object({ name: Type.String() }), reply: Type.Null() }), run() {} })
     ]`,
-    'routes'
-  )
+      'routes'
+    )
 
-  t.match(problems, [
-    /^POST \/v1\/acme: body\/a has the type strnig; it is to be one of array, /,
-    'POST /v1/acme: body/c/[] names the code acme.none, which no plugin defines; add it to `codes`',
-    /^POST \/v1\/acme: body: Invalid regular expression/,
-    'GET /v1/acme/:id: a GET has no body; make it part of the query',
-    'GET /v1/acme/:id: params lack id, which its url has',
-    'GET /v1/acme/:id: params have name, which its url has not'
-  ])
-  t.equal(problems.length, 6)
-})
+    t.match(problems, [
+      /^POST \/v1\/acme: body\/a has the type strnig; it is to be one of array, /,
+      'POST /v1/acme: body/c/[] names the code acme.none, which no plugin defines; add it to `codes`',
+      /^POST \/v1\/acme: body: Invalid regular expression/,
+      'GET /v1/acme/:id: a GET has no body; make it part of the query',
+      'GET /v1/acme/:id: params lack id, which its url has',
+      'GET /v1/acme/:id: params have name, which its url has not'
+    ])
+    t.equal(problems.length, 6)
+  }
+)
 
-t.test('services and exports that cannot be made, or are nothing, are named', async t => {
+t.test('services and exports that cannot be created or are undefined are reported', async t => {
   t.match((await check(t, '', 'exports: { acme: asFunction(({ limits }) => ({ limits })) }')).problems, [
     /^its first start: plugin acme: cannot make acme: .*limits/
   ])
@@ -123,26 +126,29 @@ t.test('services and exports that cannot be made, or are nothing, are named', as
   ])
 })
 
-t.test('a value of fillWith that cannot be made, or is of a wrong kind, is named with its slot', async t => {
-  const fill = (slot: string, make: string) =>
-    `needs: { rules: '^1.0.0', users: '^1.0.0' }, fills: [s.${slot}.fillWith(${make})]`
-  const problemsOf = async (slot: string, make: string) => (await check(t, '', fill(slot, make))).problems
+t.test(
+  'a value of fillWith that cannot be created or has a wrong type is reported with its slot',
+  async t => {
+    const fill = (slot: string, make: string) =>
+      `needs: { rules: '^1.0.0', users: '^1.0.0' }, fills: [s.${slot}.fillWith(${make})]`
+    const problemsOf = async (slot: string, make: string) => (await check(t, '', fill(slot, make))).problems
 
-  t.match(await problemsOf('users.rowFieldSlot', '({ limits }) => limits.all()'), [
-    /^its first start: plugin acme cannot fill users\.row: .*limits/
-  ])
-  t.match(await problemsOf('metricsSlot', '() => ({})'), [
-    'fills kernel.metrics: the value is object; give function'
-  ])
-  t.match(await problemsOf('authenticatorSlot', '() => null'), [
-    /^fills kernel\.authenticator: the value is null; give function/
-  ])
-  t.match(await problemsOf('rules.columnSlot', '({ rules }) => ({ key: rules.read(1) })'), [
-    /^fills rules\.column: sluice rule list cannot read it: .*rules/
-  ])
-})
+    t.match(await problemsOf('users.rowFieldSlot', '({ limits }) => limits.all()'), [
+      /^its first start: plugin acme cannot fill users\.row: .*limits/
+    ])
+    t.match(await problemsOf('metricsSlot', '() => ({})'), [
+      'fills kernel.metrics: the value is object; give function'
+    ])
+    t.match(await problemsOf('authenticatorSlot', '() => null'), [
+      /^fills kernel\.authenticator: the value is null; give function/
+    ])
+    t.match(await problemsOf('rules.columnSlot', '({ rules }) => ({ key: rules.read(1) })'), [
+      /^fills rules\.column: sluice rule list cannot read it: .*rules/
+    ])
+  }
+)
 
-t.test('a message that lets a peer send any amount is named, in both halves', async t => {
+t.test('a message without a size limit is reported, in both halves', async t => {
   const message = `{ name: 'acme.All', proto: new URL('./acme.proto', import.meta.url), body: Type.Object({ text: Type.String(), list: Type.Array(Type.Integer()) }) }`
   const agent = `import { Type } from 'sluice/agent-plugin'
   export default { name: 'acme', agent: '^1.0.0', messages: [{ ...${message}, name: 'acme.Other' }] }`
@@ -171,7 +177,7 @@ const table = `class First extends s.Migration { up() { this.addSql('create tabl
 const of = { kind: 'acme', id: 'one' }
 let isSecond = false`
 const store = "store: { entities: [], migrations: [{ name: '0001-first', class: First }] }"
-/** Returns a route with this body of its change. */
+/** Returns a route with this code in its change. */
 const changing = (
   url: string,
   body: string
@@ -180,7 +186,7 @@ const changing = (
   async run(deps, { body: { name }, change }) { return { n: await change(of, async em => { ${body} }) } } })`
 
 t.test(
-  'a body of a change that is not repeatable is named with file and line, or with its route',
+  'a change that is not repeatable is reported with file and line, or with its route',
   { skip },
   async t => {
     const insert = "await em.execute('insert into acme_n values (1)')"
@@ -215,7 +221,7 @@ t.test(
   }
 )
 
-t.test('a change of a timer or a start, which act makes, is run twice, too', { skip }, async t => {
+t.test('a change that a timer or a start makes with act also runs twice', { skip }, async t => {
   const start = `async start({ deps: { act } }) {
     await act('_acme', 'acme.tick', ({ change }) => change(of, async em => {
       if (!isSecond) await em.execute('insert into acme_n values (1)')
@@ -228,7 +234,7 @@ t.test('a change of a timer or a start, which act makes, is run twice, too', { s
   t.match(problems, [/plugin\.js:\d+: .*rows written: 2 the first time, 1 the second/])
 })
 
-t.test('routes are called with the examples of their schemas; the others are noted', async t => {
+t.test('routes are called with the examples of their schemas; routes without examples are noted', async t => {
   const route = (method: string, url: string, schema: string, run: string) =>
     `defineRoute({ ...open, method: '${method}', url: '/v1/acme${url}', action: 'acme.${method}${url.length}', schema: () => (${schema}), run: ${run} })`
   const reply = 'reply: closed({ acme_id: Type.String() })'
@@ -257,7 +263,7 @@ t.test('routes are called with the examples of their schemas; the others are not
   t.equal(problems.length + notes.length, 4)
 })
 
-t.test('a rule is made with the example of each field, whose hooks run twice', { skip }, async t => {
+t.test('a rule is created with the example of each field, and its hooks run twice', { skip }, async t => {
   const fieldWith = async (name: string, half: string, from: string, to: string): Promise<Conformance> => {
     const dir = join(t.testdir(), name)
     scaffold(name, dir)
@@ -289,12 +295,14 @@ t.test('a rule is made with the example of each field, whose hooks run twice', {
   t.match(wrong.problems, [/^field acme_wrong_idle_secs: .*cannot be encoded/])
   const bare = await fieldWith('acme-bare', 'field.ts', /^ *examples: .*$/m.exec(template)?.[0] ?? '', '')
   t.same(bare, {
-    ...{ name: 'acme-bare', version: '1.0.0', problems: [] },
+    name: 'acme-bare',
+    version: '1.0.0',
+    problems: [],
     notes: ['field acme_bare_idle_secs was not tried: its schema has no examples']
   })
 })
 
-t.test('with a configuration a plugin is checked beside those that it names', async t => {
+t.test('with a configuration, a plugin is checked together with the plugins in it', async t => {
   const base = acme('', "exports: { acmeWord: asFunction(() => 'go') }").replace("'acme'", "'acme-base'")
   const dir = t.testdir({
     base: { 'plugin.js': base },

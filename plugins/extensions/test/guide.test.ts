@@ -4,7 +4,7 @@ import t from 'tap'
 
 const read = (path: string): string => readFileSync(join(import.meta.dirname, '..', '..', '..', path), 'utf8')
 
-t.test('the guide lists every slot that plugins may fill', async t => {
+t.test('the guide lists every slot that plugins can fill', async t => {
   const slots = read('test/frozen/surface.txt').match(/^[\w.]+Slot$/gm) ?? []
   const guide = read('plugins/README.md')
 
@@ -15,7 +15,7 @@ t.test('the guide lists every slot that plugins may fill', async t => {
   t.ok(slots.length > 20)
 })
 
-t.test('what the guide shows of an example is in the example', async t => {
+t.test('the code in the guide is part of the example plugins', async t => {
   const shown = [...read('plugins/README.md').matchAll(/^```\S* ((?:test|plugins)\/.*)\n([\s\S]*?)^```$/gm)]
 
   t.ok(shown.length > 0)

@@ -1,4 +1,4 @@
-// A plugin that was written for another version is refused by both halves; the error names the versions that work.
+// Server and agent refuse a plugin for another version. The error names the versions that work.
 import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -8,7 +8,7 @@ import { sluice } from '../../../test/support/process.ts'
 const manifest = (more: object): string =>
   `export default ${JSON.stringify({ name: 'acme', version: '3.1.0', kernel: '^2.0.0', agent: '^1.0.0', ...more })}\n`
 
-/** Starts a half with a plugin of these files; returns the exit code and the error. */
+/** Starts server or agent with a plugin of these files. Returns the exit code and the error. */
 async function refusal(t: Test, half: 'server' | 'agent', files: Record<string, string>) {
   const dir = t.testdir({ acme: files, 'sluice.toml': '[plugins."./acme"]\n' })
   chmodSync(join(dir, 'acme'), 0o755)
@@ -45,7 +45,7 @@ t.test('the error names the required, the present and the supported versions', a
     t.match(await refusal(t, half, files), { code: 78, stderr }, String(stderr))
 })
 
-t.test('an import that only a newer version has is reported, although the module does not link', async t => {
+t.test('an import that only a newer version has is reported by name', async t => {
   const newer = (of: string) => `import { defineMarvel } from 'sluice/${of}'\n${manifest({})}`
   const errorOf = (of: string) =>
     new RegExp(

@@ -1,4 +1,4 @@
-// The kit's whole agent, restarts, and callers of every kind, as tests of other plugins use them.
+// The full agent of the kit, restarts, and all kinds of credentials, as tests of plugins use them.
 import t from 'tap'
 import { type AgentPlugin, defineCommand } from '../../../agent/plugin.ts'
 import { runAgent, testServer } from '../../../kit/public.ts'
@@ -10,7 +10,7 @@ const rule = {
   rate_limit: { concurrent_connections: 3 }
 }
 
-t.test('the real halves put a rule in force, and a restart of agent or server keeps it', async t => {
+t.test('real server and agent put a rule in force, and it survives a restart of either', async t => {
   const server = await testServer(t)
   const agent = await runAgent(t, server, 'paris')
   const { status, body } = await server.call<{ rule_id: string }>('POST', '/v1/rules', rule)
@@ -33,7 +33,7 @@ t.test('the real halves put a rule in force, and a restart of agent or server ke
   t.same(opened(), [])
 })
 
-t.test('an agent runs without its server, and connects when it is back', async t => {
+t.test('an agent runs while its server is stopped, and reconnects later', async t => {
   const server = await testServer(t)
   const agent = await runAgent(t, server, 'paris')
   await server.stop()
@@ -59,7 +59,7 @@ const acme: AgentPlugin = {
   ]
 }
 
-t.test('a given half has its configuration and commands', async t => {
+t.test('a given agent half gets its configuration and commands', async t => {
   const server = await testServer(t)
   const { Type } = await import('typebox')
   const configured = { ...acme, config: Type.Object({ greeting: Type.String() }) }
@@ -73,7 +73,7 @@ t.test('a given half has its configuration and commands', async t => {
   await t.rejects(runAgent(t, server, 'lyon', { plugins: [configured] }), /plugins\.acme/)
 })
 
-t.test('callers of every kind have their own credential', async t => {
+t.test('the kit has a credential for each kind of user', async t => {
   const server = await testServer(t)
   const { clientId } = await runAgent(t, server, 'paris')
   const me = (...[who]: Parameters<typeof server.as>) => server.as(who)('GET', '/v1/users/me')

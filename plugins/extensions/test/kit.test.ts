@@ -1,4 +1,4 @@
-// The kit as tests of other plugins use it: an agent that accepts objects and reports bytes.
+// The scripted agent of the kit, as tests of plugins use it: it accepts objects and reports bytes.
 import t from 'tap'
 import { testAgent, testServer } from '../../../kit/public.ts'
 import { notRepeated } from '../../../test/support/store.ts'
@@ -78,7 +78,7 @@ t.test('an old agent without capabilities is classified by its version', async t
   })
 })
 
-t.test('a change that is not repeatable fails the test of its plugin, at the end', { skip }, async t => {
+t.test('a change that is not repeatable fails the test at its end', { skip }, async t => {
   const releases: (() => unknown)[] = []
   t.teardown(() => Promise.allSettled(releases.map(release => release())))
   let n = 0
@@ -107,7 +107,7 @@ t.test('a change that is not repeatable fails the test of its plugin, at the end
   })
 })
 
-t.test('a request that another one overtakes is no change that is not repeatable', async t => {
+t.test('an overtaken request does not count as an unrepeatable change', async t => {
   const server = await testServer(t)
   const body = { user_id: 'ann', display_name: 'Ann' }
 

@@ -1,4 +1,4 @@
-// The reference of plugins is generated from schemas and manifests.
+// The generated reference of plugins.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -14,15 +14,15 @@ import { testServer } from '../../../kit/test-server.ts'
 import { sluice } from '../../../test/support/process.ts'
 import { openProgram } from '../../cli/program/program.ts'
 import * as publicNames from '../../public.ts'
-import { type Loaded, load, pick } from '../catalogue.ts'
-import { describe } from '../described.ts'
+import { type Catalogue, loadCatalogue, pickPlugin } from '../catalogue.ts'
+import { describePlugin } from '../describe-plugin.ts'
 import { fieldsOf, typeOf } from '../reference/fields.ts'
-import { referenceOf } from '../reference/page.ts'
+import { makeReference } from '../reference/page.ts'
 import { scaffold } from '../scaffold.ts'
 
 const closed = { additionalProperties: false }
 
-/** A plugin that uses one schema as setting, body and arguments. */
+/** A plugin that uses one schema for its settings, a body and arguments. */
 const acme = (fields: TProperties): Plugin =>
   definePlugin({
     name: 'acme',
@@ -63,7 +63,7 @@ async function builtins(): Promise<Plugin[]> {
   return Promise.all(Object.values(builtin).map(async load => (await load()).default))
 }
 
-const withBuiltins = async (plugin: Plugin): Promise<Loaded & { name: string }> => ({
+const withBuiltins = async (plugin: Plugin): Promise<Catalogue & { name: string }> => ({
   servers: [...(await builtins()), plugin],
   agents: [],
   fromOf: name => (name === plugin.name ? './acme' : 'built in'),
@@ -89,7 +89,7 @@ t.test('a field added to a schema appears in validation, OpenAPI, help and refer
 
     const { status, body } = await call('POST', '/v1/acme', { colour: 'far too long' })
     const { body: document } = await call<object>('GET', '/v1/openapi.json')
-    const page = await referenceOf(await withBuiltins(plugin))
+    const page = await makeReference(await withBuiltins(plugin))
 
     t.equal(status, 400)
     t.match(body, { error: { code: isAdded ? 'validation.schema' : 'validation.unknown_field' } })
@@ -102,53 +102,50 @@ t.test('a field added to a schema appears in validation, OpenAPI, help and refer
   }
 })
 
-t.test(
-  'the page of the whole server names everything that plugins declare, and is always the same',
-  async t => {
-    const loaded = await load(builtinPlugins, undefined)
+t.test('the page of the whole server names everything that plugins declare, and is reproducible', async t => {
+  const loaded = await loadCatalogue(builtinPlugins, undefined)
 
-    const page = await referenceOf(loaded)
+  const page = await makeReference(loaded)
 
-    t.equal(await referenceOf(await load(builtinPlugins, undefined)), page)
-    for (const {
-      name,
-      version,
-      routes = [],
-      commands = [],
-      codes = [],
-      keys,
-      config,
-      store,
-      exports,
-      slots
-    } of loaded.servers)
-      for (const expected of [
-        `## ${name} ${version}`,
-        ...routes.map(({ method, url }) => `\`${method} ${url.replaceAll(/:(\w+)/g, '{$1}')}\``),
-        ...commands.map(command => `### \`sluice ${command.name}`),
-        ...codes.map(({ code }) => `| \`${code}\` |`),
-        ...Object.keys({ ...keys?.properties, ...config?.properties }).map(key => `| \`${key}\` |`),
-        ...(store?.entities ?? []).map(({ meta }) => `\n\`${meta.tableName}\`\n`),
-        ...servicesIn(name, Object.keys(exports ?? {})),
-        ...(slots ?? []).map(({ id }) => `\`${id}\``)
-      ])
-        t.ok(page.includes(expected), `${name}: ${expected}`)
-    t.match(
-      page,
-      /\| `sni_pattern` \| string, at most 255 characters \| for new connections \| `rule\.sni 0\.9\.0` \|/
-    )
-    t.match(page, /\| `targets\[\]\.health\.state` \| `"healthy"` or `"failed"` or `"unknown"` \|/)
-    t.match(page, /\| `svc_traffic_quota_bytes_used` \| gauge \| `user`, `client` \|/)
-    t.match(
-      page,
-      /\| `max_rules_per_client` \| `SVC_MAX_RULES_PER_CLIENT` \| integer, at least 1 \| default `10000`/
-    )
-    const rulePush = page.split(/^#+ /m).find(section => section.startsWith('`sluice rule push '))
-    t.match(rulePush, /^\| `--bandwidth-in-bps` /m, 'an option that another plugin adds to rule push')
-  }
-)
+  t.equal(await makeReference(await loadCatalogue(builtinPlugins, undefined)), page)
+  for (const {
+    name,
+    version,
+    routes = [],
+    commands = [],
+    codes = [],
+    keys,
+    config,
+    store,
+    exports,
+    slots
+  } of loaded.servers)
+    for (const expected of [
+      `## ${name} ${version}`,
+      ...routes.map(({ method, url }) => `\`${method} ${url.replaceAll(/:(\w+)/g, '{$1}')}\``),
+      ...commands.map(command => `### \`sluice ${command.name}`),
+      ...codes.map(({ code }) => `| \`${code}\` |`),
+      ...Object.keys({ ...keys?.properties, ...config?.properties }).map(key => `| \`${key}\` |`),
+      ...(store?.entities ?? []).map(({ meta }) => `\n\`${meta.tableName}\`\n`),
+      ...servicesIn(name, Object.keys(exports ?? {})),
+      ...(slots ?? []).map(({ id }) => `\`${id}\``)
+    ])
+      t.ok(page.includes(expected), `${name}: ${expected}`)
+  t.match(
+    page,
+    /\| `sni_pattern` \| string, at most 255 characters \| for new connections \| `rule\.sni 0\.9\.0` \|/
+  )
+  t.match(page, /\| `targets\[\]\.health\.state` \| `"healthy"` or `"failed"` or `"unknown"` \|/)
+  t.match(page, /\| `svc_traffic_quota_bytes_used` \| gauge \| `user`, `client` \|/)
+  t.match(
+    page,
+    /\| `max_rules_per_client` \| `SVC_MAX_RULES_PER_CLIENT` \| integer, at least 1 \| default `10000`/
+  )
+  const rulePush = page.split(/^#+ /m).find(section => section.startsWith('`sluice rule push '))
+  t.match(rulePush, /^\| `--bandwidth-in-bps` /m, 'an option that another plugin adds to rule push')
+})
 
-/** Adds a table to the plugin: values of its rule field are in a table of `rules`. */
+/** Adds a table to the plugin, because `rules` stores the values of its rule field. */
 function addTable(file: string): void {
   const entity = `defineEntity({ name: 'Idle', tableName: 'acme_idle_idle',
     properties: { rule_id: p.string().columnType('text').primary(), secs: p.integer() } })`
@@ -172,7 +169,7 @@ t.test('the reference of a folder starts nothing and writes nothing', async t =>
   t.equal(code, 0)
   for (const expected of [
     /^# acme-idle 1\.0\.0$/m,
-    /^- May: run any code as the user of the process, answer requests, keep tables, store values of rules, export metrics, change how rules are forwarded$/m,
+    /^- May: run any code as the user of the process, answer requests, store tables, store values of rules, export metrics, change how rules are forwarded$/m,
     /^\| `acme_idle_idle_secs` \| integer, 1 to 86400 \| for new connections \| `rule\.acme-idle 1\.0\.0` \| Idle time of this rule, in seconds\. \|$/m,
     /^### `GET \/v1\/acme-idle`\n\nRules that set an idle time\. Access: superadmins\.$/m,
     /^### `sluice acme-idle list`$/m,
@@ -186,20 +183,20 @@ t.test('the reference of a folder starts nothing and writes nothing', async t =>
   t.same(readdirSync(join(dir, 'work')), [])
 })
 
-t.test('a plugin is found by its name, by its entry in the configuration, and by its folder', async t => {
-  const loaded = await load(builtinPlugins, undefined)
+t.test('a plugin is found by name, by its key in the configuration, and by folder', async t => {
+  const loaded = await loadCatalogue(builtinPlugins, undefined)
   const note = join(import.meta.dirname, '../../../test/third-party/note')
 
-  t.equal((await pick(loaded, 'sni')).name, 'sni')
-  const found = await pick(loaded, note)
+  t.equal((await pickPlugin(loaded, 'sni')).name, 'sni')
+  const found = await pickPlugin(loaded, note)
   t.match(found, { name: 'note' })
-  t.equal((await pick(found, note)).servers.length, found.servers.length, 'it is loaded once')
-  await t.rejects(pick(loaded, 'nobody'), {
-    message: /no plugin nobody is loaded, and no folder has this name/
+  t.equal((await pickPlugin(found, note)).servers.length, found.servers.length, 'it is loaded once')
+  await t.rejects(pickPlugin(loaded, 'nobody'), {
+    message: /nobody is neither a loaded plugin nor a folder/
   })
 })
 
-t.test('metrics that only a running server has are not listed', async t => {
+t.test('metrics that exist only in a running server are not listed', async t => {
   const plugin = definePlugin({
     ...acme({}),
     fills: [
@@ -212,7 +209,7 @@ t.test('metrics that only a running server has are not listed', async t => {
   })
 
   t.match(
-    await referenceOf(await withBuiltins(plugin)),
+    await makeReference(await withBuiltins(plugin)),
     /## Metrics\n\nSee `\/v1\/metrics` of a running server/
   )
 })
@@ -233,7 +230,7 @@ t.test('types are shown with their bounds', async t => {
   for (const [schema, text] of table) t.equal(typeOf(schema), text)
 })
 
-t.test('nested fields are shown by their paths', async t => {
+t.test('nested fields are shown with their paths', async t => {
   const Inner = Type.Object({ at: Type.Integer(), name: Type.Optional(Type.String()) })
   const schema = Type.Object({
     one: Type.Union([Inner, Type.Null()]),
@@ -294,12 +291,12 @@ const logger = {
 t.test('an agent half is described with its settings, fields, commands, meters and metrics', async t => {
   const loaded = { servers: await builtins(), agents: [logger], fromOf: () => './log', name: 'acme-log' }
 
-  const page = await referenceOf(loaded)
+  const page = await makeReference(loaded)
 
   for (const expected of [
     /^# acme-log$/m,
     /^- Meters: rules pass meters of this plugin/m,
-    /^- Shapes of rules that it supports: `udp`$/m,
+    /^- Rule shapes: `udp`$/m,
     /^- Metrics: `svc_agent_acme_log_\*`, on the agent's `\/metrics`$/m,
     /^In `\[plugins\."\.\/log"\]` of the agent's configuration:$/m,
     /^\| `collector` \| string \| required \| Where lines go\. \|$/m,
@@ -307,7 +304,7 @@ t.test('an agent half is described with its settings, fields, commands, meters a
     /^#+ `sluice agent lines TOP`$/m
   ])
     t.match(page, expected)
-  t.match(describe(loaded, 'acme-log'), {
+  t.match(describePlugin(loaded, 'acme-log'), {
     agent: {
       settings: ['collector'],
       commands: ['agent lines'],
@@ -317,14 +314,14 @@ t.test('an agent half is described with its settings, fields, commands, meters a
       metrics: true
     }
   })
-  t.equal((await pick(loaded, 'acme-log')).name, 'acme-log')
+  t.equal((await pickPlugin(loaded, 'acme-log')).name, 'acme-log')
 })
 
 t.test(
   'the guide names every slot that plugins can import, and the services of the plugins that own them',
   async t => {
     const guide = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8')
-    const { servers } = await load(builtinPlugins, undefined)
+    const { servers } = await loadCatalogue(builtinPlugins, undefined)
     const isSlot = (value: unknown): boolean =>
       value instanceof Object && 'fill' in value && 'fillWith' in value
     const slots = Object.entries(publicNames).flatMap(([name, value]) =>

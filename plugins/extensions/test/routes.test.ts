@@ -24,7 +24,7 @@ const acme = definePlugin({
   })
 })
 
-t.test('plugins are listed with what they may do, and their settings without secrets', async t => {
+t.test('plugins are listed with permissions and with settings without secrets', async t => {
   const sections = { acme: { api_key: 'hunter2', mode: 'slow', secs: 9, hosts: ['user:pass@db'] } }
   const { call } = await testServer(t, { plugins: [...Object.keys(builtin), acme], sections })
 
@@ -45,7 +45,7 @@ t.test('plugins are listed with what they may do, and their settings without sec
   t.notMatch(text, /hunter2|pass@db/)
 })
 
-t.test('no built-in plugin has a setting that is a secret, since their settings are shown', async t => {
+t.test('no setting of a built-in plugin is a secret, because these settings are shown', async t => {
   const { call } = await testServer(t)
 
   const { body: rows, text } = await call<readonly Row[]>('GET', '/v1/plugins')

@@ -82,7 +82,7 @@ t.test('all problems of a plugin are reported at once', async t => {
   ])
 })
 
-t.test('an exported agent half whose file is missing is reported, not taken for none', async t => {
+t.test('an exported agent half without a file is reported, not ignored', async t => {
   const base = t.testdir({
     node_modules: {
       acme: { 'package.json': '{ "exports": { "./plugin": "./plugin.js", "./agent": "./gone.js" } }' },
@@ -104,7 +104,7 @@ t.test('an exported agent half whose file is missing is reported, not taken for 
 })
 
 t.test(
-  'a syntax error is reported with file and line, a missing export with the versions that have it',
+  'a syntax error is reported with file and line, and a missing export with the versions that have it',
   async t => {
     const dir = scaffolded(t, 'acme-slip')
     replace(dir, 'plugin.ts', "change: 'frozen',", "change: 'frozen',,")
@@ -138,7 +138,7 @@ t.test('tables that differ from the entities are reported with the missing state
   t.match(problems, [/migrations and entities differ.*secs/s])
 })
 
-t.test('a plugin that throws at import or at start is named', async t => {
+t.test('a plugin that throws at import or at start is reported by name', async t => {
   const thrower = scaffolded(t, 'acme-throw')
   replace(thrower, 'field.ts', 'export const field', "throw new Error('no such day')\nexport const field")
   t.match((await conform(thrower)).problems, [/plugin: no such day/])
@@ -153,7 +153,7 @@ t.test('a plugin that throws at import or at start is named', async t => {
   t.match((await conform(starter)).problems, [/its first start: plugin acme-start did not start: not today/])
 })
 
-t.test('a plugin with required settings is checked with those of a configuration', async t => {
+t.test('a plugin with required settings is checked with the settings in a configuration', async t => {
   const dir = scaffolded(t)
   const config = 'Type.Object({ url: Type.String() }), keys: Type.Object({ acme_word: Type.String() })'
   replace(

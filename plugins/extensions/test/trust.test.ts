@@ -48,16 +48,19 @@ t.test('the first load records the files, and later loads accept the same files'
   await t.resolves(load())
 })
 
-t.test('in development, edited files run without being trusted; others may not write them', async t => {
-  const { dir, file, load } = trustFixture(t, { development: true })
-  await load()
-  writeFileSync(join(dir, 'acme/README.md'), 'edited')
-  t.same((await load()).sections, { acme: {} }, 'the key is of the loader, not of the plugin')
-  chmodSync(file, 0o666)
-  await t.rejects(load(), { message: /others may write/ })
-})
+t.test(
+  'in development, edited files run untrusted, but other users must not be able to write them',
+  async t => {
+    const { dir, file, load } = trustFixture(t, { development: true })
+    await load()
+    writeFileSync(join(dir, 'acme/README.md'), 'edited')
+    t.same((await load()).sections, { acme: {} }, 'the key is of the loader, not of the plugin')
+    chmodSync(file, 0o666)
+    await t.rejects(load(), { message: /others may write/ })
+  }
+)
 
-t.test('changed files do not run until they are trusted again', async t => {
+t.test('changed files run only after they are trusted again', async t => {
   const { dir, file, load } = trustFixture(t)
   await load()
   writeFileSync(file, pluginSource('two'))
@@ -70,7 +73,7 @@ t.test('changed files do not run until they are trusted again', async t => {
   await t.resolves(load())
 })
 
-t.test('changes of hidden files are noticed', async t => {
+t.test('changes of hidden files are detected', async t => {
   const { dir, load } = trustFixture(t)
   mkdirSync(join(dir, 'acme/.lib'))
   writeFileSync(join(dir, 'acme/.lib/.more.js'), '')
@@ -124,7 +127,7 @@ t.test('the hash does not cover a lock file in the folder of the plugin', async 
   await t.resolves(load())
 })
 
-t.test('files that other users may write are refused and not recorded', async t => {
+t.test('files that other users can write are refused and not recorded', async t => {
   const { dir, file, load } = trustFixture(t)
   chmodSync(file, 0o666)
   await t.rejects(load(), { message: /others may write acme\/plugin.js.*chmod/s })

@@ -1,35 +1,34 @@
-// Describes a plugin for operators: what it adds, and what it may do.
 import { type AgentPlugin, capabilitiesOf } from '../../agent/plugin.ts'
-import type { Loaded } from './catalogue.ts'
+import type { Catalogue } from './catalogue.ts'
 
-export interface Described {
+export interface PluginDescription {
   readonly name: string
   readonly version: string
   readonly from: string // 'built in', a path, or an npm package
-  readonly contracts: Readonly<Record<string, string>> // 'kernel', 'agent' to version range
-  readonly needs: Readonly<Record<string, string>> // plugin to range
+  readonly contracts: Readonly<Record<string, string>> // version range by 'kernel' and 'agent'
+  readonly needs: Readonly<Record<string, string>> // version range by plugin
   readonly routes: readonly string[]
   readonly commands: readonly string[]
   readonly tables: readonly string[]
-  readonly services: readonly string[] // that plugins get which need it
+  readonly services: readonly string[] // exported to plugins that need it
   readonly slots: readonly string[] // that it owns
   readonly fills: readonly string[]
   readonly fields: readonly string[] // rule fields of its agent half
   readonly capabilities: Readonly<Record<string, string>>
-  readonly agent: DescribedAgent | null // null: it has no agent half
-  readonly may: readonly string[]
+  readonly agent: AgentDescription | null // null: it has no agent half
+  readonly may: readonly string[] // permissions
 }
 
-interface DescribedAgent {
+interface AgentDescription {
   readonly settings: readonly string[] // keys of [plugins.<name>] in the agent's configuration
   readonly commands: readonly string[] // 'agent deny-list'
-  readonly kinds: readonly string[] // of managed objects that it applies
-  readonly shapes: readonly string[] // of rules that it supports
-  readonly meters: boolean // it names meters that rules pass
+  readonly kinds: readonly string[] // of managed objects
+  readonly shapes: readonly string[] // of rules
+  readonly meters: boolean // it adds meters to rules
   readonly metrics: boolean // it has metrics on the agent's /metrics
 }
 
-const describeAgent = (agent: AgentPlugin): DescribedAgent => ({
+const describeAgent = (agent: AgentPlugin): AgentDescription => ({
   settings: Object.keys(agent.config?.properties ?? {}),
   commands: (agent.commands ?? []).map(({ name }) => `agent ${name}`),
   kinds: (agent.kinds ?? []).map(({ kind }) => kind),
@@ -38,7 +37,7 @@ const describeAgent = (agent: AgentPlugin): DescribedAgent => ({
   metrics: agent.metrics !== undefined
 })
 
-/** Permissions that a plugin gets by filling a slot, for the operator who trusts it. */
+/** The permission that a plugin gets when it fills a slot, for the operator who decides to trust it. */
 const permissions: Readonly<Record<string, string>> = {
   'kernel.authenticator': 'authenticate callers',
   'kernel.connection': 'see agents connect and disconnect',
@@ -46,14 +45,15 @@ const permissions: Readonly<Record<string, string>> = {
   'http.decision': 'see every change and every denied request',
   'kernel.metrics': 'export metrics',
   'kernel.host': 'serve the operator API',
-  'kernel.object-kind': 'keep objects on agents',
-  'kernel.revocation': 'revoke what a restore brings back',
+  'kernel.object-kind': 'store objects on agents',
+  'kernel.revocation': 'revoke restored access',
   'clients.visible': 'decide who sees which clients',
   'rules.admit': 'decide who may place rules',
   'rules.field': 'store values of rules'
 }
 
-export function describe({ servers, agents, fromOf }: Loaded, plugin: string): Described {
+/** Describes a plugin for operators: its additions and permissions. */
+export function describePlugin({ servers, agents, fromOf }: Catalogue, plugin: string): PluginDescription {
   const server = servers.find(({ name }) => name === plugin)
   const agent = agents.find(({ name }) => name === plugin)
   const from = fromOf(plugin)
@@ -80,7 +80,7 @@ export function describe({ servers, agents, fromOf }: Loaded, plugin: string): D
         ? ['answer unauthenticated requests']
         : []),
       ...(server?.handlers?.length ? ['receive messages of agents'] : []),
-      ...(server?.store ? ['keep tables'] : []),
+      ...(server?.store ? ['store tables'] : []),
       ...fills.flatMap(id => permissions[id] ?? []),
       ...(agent?.fields?.length ? ['change how rules are forwarded'] : [])
     ]

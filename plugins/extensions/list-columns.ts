@@ -1,19 +1,19 @@
 // The columns of `plugin list`.
 import type { Column } from '../../kernel/cli/command.ts'
-import type { Described } from './described.ts'
+import type { PluginDescription } from './describe-plugin.ts'
 
-const pairs = (of: Readonly<Record<string, string>>): string =>
-  Object.entries(of)
+const pairs = (record: Readonly<Record<string, string>>): string =>
+  Object.entries(record)
     .map(([key, value]) => `${key} ${value}`)
     .join(', ')
 
 const count =
-  (of: (plugin: Described) => readonly string[]) =>
-  (plugin: Described): string =>
+  (of: (plugin: PluginDescription) => readonly string[]) =>
+  (plugin: PluginDescription): string =>
     String(of(plugin).length)
 
-/** Columns of the list, one plugin on each line. */
-export const overview: readonly Column<Described>[] = [
+/** Columns of the list, with one plugin per line. */
+export const overview: readonly Column<PluginDescription>[] = [
   'name',
   'version',
   'from',
@@ -25,10 +25,10 @@ export const overview: readonly Column<Described>[] = [
   'may'
 ]
 
-const yesOrNo = (is: boolean | undefined): string => (is === undefined ? '-' : is ? 'yes' : 'no')
+const yesOrNo = (value: boolean | undefined): string => (value === undefined ? '-' : value ? 'yes' : 'no')
 
-/** Rows for one plugin in full. */
-export const details: readonly Column<Described>[] = [
+/** Rows of the full description of one plugin. */
+export const details: readonly Column<PluginDescription>[] = [
   'name',
   'version',
   'from',
