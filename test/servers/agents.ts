@@ -1,7 +1,7 @@
 // Fleets of scripted agents for the parts of a run.
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Helper, startHelper } from '../bench/scale/processes.ts'
-import type { Arrivals, Books, FleetOrder, Where } from './fleet.ts'
+import type { Arrivals, FleetOrder, FleetState, Where } from './fleet.ts'
 import { type Agent, type ServerPlace, until } from './server-place.ts'
 
 export interface Fleet {
@@ -13,9 +13,9 @@ export interface Fleet {
   restart(clientIds: readonly string[]): Promise<void>
   /** If true, the agents count bytes of their rules. */
   count(more: boolean): Promise<void>
-  books(): Promise<Books>
+  state(): Promise<FleetState>
   signal(name: NodeJS.Signals): void
-  /** Kills the process and restarts it after a while, with the same books if they are in a file. */
+  /** Kills the process and restarts it after a while, with the same state if it is in a file. */
   kill(restMs: number): Promise<void>
 }
 
@@ -23,7 +23,7 @@ interface Options {
   readonly first?: number // of the addresses of the agents
   readonly ports?: ReadonlyMap<number, string> // the ports that reach each server
   readonly env?: Readonly<Record<string, string>>
-  readonly books?: string // file
+  readonly stateFile?: string
 }
 
 const joinMs = 300_000
@@ -31,7 +31,7 @@ const joinMs = 300_000
 /** Starts agents in a process and waits until all are connected. */
 export async function startFleet(place: ServerPlace, count: number, options: Options = {}): Promise<Fleet> {
   const ofServers = new Map(place.servers.map(({ id, controlPort }) => [controlPort, id]))
-  const { first = 0, ports: ids = ofServers, env = {}, books = '' } = options
+  const { first = 0, ports: ids = ofServers, env = {}, stateFile = '' } = options
   const agents = await place.addClients(count)
   const ports = [...ids.keys()]
   const fingerprint = place.servers[0]?.fingerprint() ?? ''
@@ -40,7 +40,7 @@ export async function startFleet(place: ServerPlace, count: number, options: Opt
   const ask = <A>(order: FleetOrder): Promise<A> => helper.ask<A>(order)
   const begin = async (): Promise<void> => {
     helper = startHelper('../../servers/fleet.ts', env)
-    await ask({ do: 'begin', agents, first, ports, fingerprint, books })
+    await ask({ do: 'begin', agents, first, ports, fingerprint, stateFile })
     await ask({ do: 'count', more: isCounting })
   }
   await begin()
@@ -60,7 +60,7 @@ export async function startFleet(place: ServerPlace, count: number, options: Opt
       isCounting = more
       await ask({ do: 'count', more })
     },
-    books: () => ask({ do: 'books' }),
+    state: () => ask({ do: 'state' }),
     signal: name => helper.signal(name),
     async kill(restMs) {
       await helper.end()

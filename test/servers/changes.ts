@@ -82,7 +82,7 @@ export function makeRules(
   }
 }
 
-/** Returns the id of the rule that was made. The error of a change that waits for its agent has it, too. */
+/** Returns the id of the rule that was made. The error of a change that waits for its agent also has it. */
 export function ruleIdOf(reply: Reply): string | null {
   const { body } = reply
   const error = body['error'] as { readonly details?: { readonly rule_id?: unknown } } | undefined

@@ -152,8 +152,8 @@ async function populate(place: ServerPlace, dir: string, { agents, links, clocks
   const count = Math.ceil(agents / 3)
   for (const at of [0, 1, 2]) {
     const clock = settableClock(place)
-    const books = join(dir, `agents-${at}.jsonl`)
-    const fleet = await startFleet(place, count, { first: at * count, ports, env: clock.env, books })
+    const stateFile = join(dir, `agents-${at}.jsonl`)
+    const fleet = await startFleet(place, count, { first: at * count, ports, env: clock.env, stateFile })
     fleets.push(fleet)
     processes.push(fleetVictim(`agents ${at}`, fleet, clock))
   }

@@ -1,6 +1,6 @@
 // The final state of the store and the agents after all faults.
 import type { Fleet } from './agents.ts'
-import type { Books } from './fleet.ts'
+import type { FleetState } from './fleet.ts'
 import { valuesIn } from './promotion.ts'
 import { type Bytes, type End, registerOf } from './run-log.ts'
 import { type ServerPlace, until } from './server-place.ts'
@@ -10,28 +10,28 @@ const settleMs = 90_000
 /** Waits, with a limit, until agents have reported all counters and have all stored rules. */
 export async function finalState(place: ServerPlace, fleets: readonly Fleet[]): Promise<End> {
   await Promise.all(fleets.map(fleet => fleet.count(false)))
-  const ask = async () => ({ stored: await valuesIn(place), books: await booksOf(fleets) })
-  const isSettled = ({ stored, books: { pending, held } }: Awaited<ReturnType<typeof ask>>): boolean =>
+  const ask = async () => ({ stored: await valuesIn(place), state: await combinedState(fleets) })
+  const isSettled = ({ stored, state: { pending, rules } }: Awaited<ReturnType<typeof ask>>): boolean =>
     pending === 0 &&
-    held.length === Object.keys(stored).length &&
-    held.every(({ ruleId, value }) => stored[ruleId] === value)
-  const { stored, books } = await until(ask, isSettled, { withinMs: settleMs, everyMs: 500 })
+    rules.length === Object.keys(stored).length &&
+    rules.every(({ ruleId, value }) => stored[ruleId] === value)
+  const { stored, state } = await until(ask, isSettled, { withinMs: settleMs, everyMs: 500 })
   return {
     kind: 'end',
     stored,
-    held: books.held.map(({ ruleId, value }) => [ruleId, value]),
+    agentRules: state.rules.map(({ ruleId, value }) => [ruleId, value]),
     audited: await entriesOf(place),
     totals: await totalsOf(place),
-    counted: sumsOf(books.counted)
+    counted: sumsOf(state.counted)
   }
 }
 
-async function booksOf(fleets: readonly Fleet[]): Promise<Books> {
-  const all = await Promise.all(fleets.map(fleet => fleet.books()))
+async function combinedState(fleets: readonly Fleet[]): Promise<FleetState> {
+  const all = await Promise.all(fleets.map(fleet => fleet.state()))
   return {
     pending: all.reduce((sum, { pending }) => sum + pending, 0),
     counted: all.flatMap(({ counted }) => counted),
-    held: all.flatMap(({ held }) => held)
+    rules: all.flatMap(({ rules }) => rules)
   }
 }
 
@@ -61,7 +61,7 @@ async function totalsOf({ query }: ServerPlace): Promise<Readonly<Record<string,
   )
 }
 
-function sumsOf(counted: Books['counted']): Readonly<Record<string, Bytes>> {
+function sumsOf(counted: FleetState['counted']): Readonly<Record<string, Bytes>> {
   const sums: Record<string, Bytes> = {}
   for (const { ruleId, bytesIn, bytesOut } of counted) {
     const sum = sums[ruleId] ?? { bytesIn: 0, bytesOut: 0 }

@@ -13,7 +13,7 @@ import { connectAgent, type ScriptedAgent, scriptedResponse } from '../../kit/sc
 import { RulePush, RuleRemove, messages as ruleMessages, updateCapability } from '../../plugins/rules/wire.ts'
 import { agentAddress } from '../bench/scale/agent-address.ts'
 import { serveOrders } from '../bench/scale/processes.ts'
-import { type Book, type Counted, type Held, openBooks } from './books.ts'
+import { type AgentState, type Counted, openAgentStates, type StoredRule } from './agent-states.ts'
 import type { Agent } from './server-place.ts'
 
 export type FleetOrder =
@@ -23,7 +23,7 @@ export type FleetOrder =
       readonly first: number // of the addresses of the agents
       readonly ports: readonly number[]
       readonly fingerprint: string
-      readonly books: string // the file for their counters, or ''
+      readonly stateFile: string // '' stores nothing
     }
   | { readonly do: 'where' }
   /** The last arrival of each rule at its agent. */
@@ -31,7 +31,7 @@ export type FleetOrder =
   /** Some agents end as if killed, and start again. */
   | { readonly do: 'restart'; readonly clientIds: readonly string[] }
   | { readonly do: 'count'; readonly more: boolean }
-  | { readonly do: 'books' }
+  | { readonly do: 'state' }
 
 /** The connection of each agent: the port of its server, or 0. */
 export interface Where {
@@ -41,15 +41,15 @@ export interface Where {
 /** In ms since 1970, by client and rule. */
 export type Arrivals = Readonly<Record<string, number>>
 
-export interface Books {
+export interface FleetState {
   readonly pending: number // reports without acknowledgement
   readonly counted: readonly Counted[]
-  readonly held: readonly Held[]
+  readonly rules: readonly StoredRule[]
 }
 
 interface Edge extends Agent {
   readonly at: number
-  readonly book: Book
+  readonly state: AgentState
   instanceId: string
   port: number
   stream: ScriptedAgent | null
@@ -64,22 +64,22 @@ const arrivals = new Map<string, number>()
 let edges: readonly Edge[] = []
 let isCounting = false
 
-const scriptOf = ({ clientId, token, at, book, instanceId }: Edge) => ({
+const scriptOf = ({ clientId, token, at, state, instanceId }: Edge) => ({
   token,
   messages,
   instanceId,
-  generation: book.generation,
+  generation: state.generation,
   localAddress: agentAddress(at),
   capabilities: { [updateCapability.id]: updateCapability.since },
-  inventory: (generation: string) => book.inventoryIn(generation),
+  inventory: (generation: string) => state.inventoryIn(generation),
   responses: [
     scriptedResponse(RulePush, ({ rule_id, revision, listen_from, targets }) => {
-      book.take({ ruleId: rule_id, revision, port: listen_from, value: targets[0]?.port ?? 0 })
+      state.put({ ruleId: rule_id, revision, port: listen_from, value: targets[0]?.port ?? 0 })
       arrivals.set(`${clientId} ${rule_id}`, Date.now())
       return { rule_id, revision }
     }),
     scriptedResponse(RuleRemove, ({ rule_id, revision }) => {
-      book.drop(rule_id)
+      state.drop(rule_id)
       return { rule_id, revision }
     })
   ]
@@ -111,15 +111,15 @@ async function live(edge: Edge, ports: readonly number[], fingerprint: string): 
 }
 
 /** Resolves when the stream has ended. */
-async function join({ book }: Edge, stream: ScriptedAgent): Promise<void> {
+async function join({ state }: Edge, stream: ScriptedAgent): Promise<void> {
   const part = stream.welcome.parts[welcomePart]
-  book.inventoryIn(stream.welcome.generation)
-  book.reconcile(part ? codec.decode(CommittedEpochs, part).committed : {})
+  state.inventoryIn(stream.welcome.generation)
+  state.reconcile(part ? codec.decode(CommittedEpochs, part).committed : {})
   let isReporting = false
   const timer = setInterval(async () => {
     if (isReporting) return
     isReporting = true
-    await report(book, stream)
+    await report(state, stream)
     isReporting = false
   }, countMs)
   await stream.closed()
@@ -127,11 +127,11 @@ async function join({ book }: Edge, stream: ScriptedAgent): Promise<void> {
 }
 
 /** Adds unacknowledged counters to the next report. */
-async function report(book: Book, { channel, ended }: ScriptedAgent): Promise<void> {
+async function report(state: AgentState, { channel, ended }: ScriptedAgent): Promise<void> {
   try {
-    for (const body of book.pending()) {
+    for (const body of state.pending()) {
       const { epoch, seq } = await channel.request(StatsReport, body)
-      book.acknowledge(epoch, seq)
+      state.acknowledge(epoch, seq)
     }
   } catch (error) {
     if (!ended.aborted && !(error instanceof Refused)) throw error // the store was down, or the answer was lost
@@ -141,7 +141,7 @@ async function report(book: Book, { channel, ended }: ScriptedAgent): Promise<vo
 function restart(clientIds: readonly string[]): void {
   for (const edge of edges.filter(({ clientId }) => clientIds.includes(clientId))) {
     edge.instanceId = newId(Date.now())
-    edge.book.begin()
+    edge.state.begin()
     void edge.stream?.close()
   }
 }
@@ -149,18 +149,18 @@ function restart(clientIds: readonly string[]): void {
 const answers: {
   readonly [D in FleetOrder['do']]: (order: Extract<FleetOrder, { readonly do: D }>) => object
 } = {
-  begin({ agents, first, ports, fingerprint, books }) {
-    const bookOf = openBooks(books)
+  begin({ agents, first, ports, fingerprint, stateFile }) {
+    const stateOf = openAgentStates(stateFile)
     edges = agents.map((agent, i) => ({
       ...agent,
       at: first + i,
       port: 0,
       stream: null,
-      book: bookOf(agent.clientId),
+      state: stateOf(agent.clientId),
       instanceId: newId(Date.now())
     }))
     for (const edge of edges) {
-      edge.book.begin()
+      edge.state.begin()
       void live(edge, ports, fingerprint)
     }
     return {}
@@ -176,15 +176,15 @@ const answers: {
     isCounting = more
     return {}
   },
-  books: () =>
+  state: () =>
     ({
-      pending: edges.reduce((sum, { book }) => sum + [...book.pending()].length, 0),
-      counted: edges.flatMap(({ book }) => book.counted()),
-      held: edges.flatMap(({ book }) => [...book.rules.values()])
-    }) satisfies Books
+      pending: edges.reduce((sum, { state }) => sum + [...state.pending()].length, 0),
+      counted: edges.flatMap(({ state }) => state.counted()),
+      rules: edges.flatMap(({ state }) => [...state.rules.values()])
+    }) satisfies FleetState
 }
 
 setInterval(() => {
-  if (isCounting) for (const { book } of edges) book.count()
+  if (isCounting) for (const { state } of edges) state.count()
 }, countMs)
 await serveOrders(async (order: FleetOrder) => answers[order.do](order as never))

@@ -32,7 +32,7 @@ const bytes = { bytesIn: 100, bytesOut: 50 }
 const endWith = (value: number, part: Partial<End> = {}): End => ({
   kind: 'end',
   stored: { [ruleId]: value },
-  held: [[ruleId, value]],
+  agentRules: [[ruleId, value]],
   audited: [],
   totals: { [ruleId]: bytes },
   counted: { [ruleId]: bytes },
@@ -50,8 +50,8 @@ const reads = 'one order of all calls explains every read'
 const point = 'a promoted standby has all writes acknowledged before it was cut off'
 const stored = 'the last acknowledged write of each register is in the store'
 const audit = 'the audit log has exactly one entry for each acknowledged write'
-const held = 'each agent has the rules of the store with their values'
-const books = 'the totals of the store equal the counts of the agents'
+const rules = 'each agent has the rules of the store with their values'
+const totals = 'the totals of the store equal the counts of the agents'
 const revoked = 'no revoked token is accepted'
 
 const unanswered = write(2, 30, 35, { status: 0 })
@@ -88,11 +88,15 @@ t.test('a log without a failover', async t => {
     [
       'a report counts twice',
       plain.with(-1, { ...end, totals: { [ruleId]: { bytesIn: 200, bytesOut: 50 } } }),
-      [books]
+      [totals]
     ],
-    ['a report is lost', plain.with(-1, { ...end, totals: {} }), [books]],
-    ['an agent has an old value', plain.with(-1, { ...end, held: [[ruleId, 1]] }), [held]],
-    ['an agent has a deleted rule', plain.with(-1, { ...end, held: [...end.held, ['gone', 1]] }), [held]],
+    ['a report is lost', plain.with(-1, { ...end, totals: {} }), [totals]],
+    ['an agent has an old value', plain.with(-1, { ...end, agentRules: [[ruleId, 1]] }), [rules]],
+    [
+      'an agent has a deleted rule',
+      plain.with(-1, { ...end, agentRules: [...end.agentRules, ['gone', 1]] }),
+      [rules]
+    ],
     ['a revoked token is accepted', [...plain, me(70, 200)], [revoked]],
     [
       'a server exited',

@@ -38,7 +38,7 @@ const checks: Readonly<Record<string, (story: Story) => readonly unknown[]>> = {
   'a promoted standby has all writes acknowledged before it was cut off': behindPoint,
   'the last acknowledged write of each register is in the store': notStored,
   'the audit log has exactly one entry for each acknowledged write': wrongEntries,
-  'each agent has the rules of the store with their values': notHeld,
+  'each agent has the rules of the store with their values': wrongAgentRules,
   'the totals of the store equal the counts of the agents': ({ end: { totals, counted, stored } }) =>
     Object.keys(stored)
       .map(ruleId => ({ ruleId, ...differenceOf(totals[ruleId], counted[ruleId]) }))
@@ -101,13 +101,13 @@ function wrongEntries({ registers, promoted, end }: Story): readonly unknown[] {
   return [...wrong, ...ofNone.map(key => ({ key, why: 'an entry without a write' }))]
 }
 
-function notHeld({ end: { stored, held } }: Story): readonly unknown[] {
-  const agents = new Map(held)
+function wrongAgentRules({ end: { stored, agentRules } }: Story): readonly unknown[] {
+  const agents = new Map(agentRules)
   const missing = Object.entries(stored).filter(([ruleId, value]) => agents.get(ruleId) !== value)
-  const surplus = held.filter(([ruleId]) => stored[ruleId] === undefined)
+  const surplus = agentRules.filter(([ruleId]) => stored[ruleId] === undefined)
   return [
-    ...missing.map(([ruleId, value]) => ({ ruleId, stored: value, held: agents.get(ruleId) })),
-    ...surplus.map(([ruleId, value]) => ({ ruleId, held: value }))
+    ...missing.map(([ruleId, value]) => ({ ruleId, stored: value, agent: agents.get(ruleId) })),
+    ...surplus.map(([ruleId, value]) => ({ ruleId, agent: value }))
   ]
 }
 

@@ -1,4 +1,4 @@
-// Pauses servers for longer than their lease while their agents move away. Their earlier reports must not be stored later.
+// Pauses servers for longer than their lease while their agents move to another. Earlier reports must not be stored later.
 import { setTimeout as pause } from 'node:timers/promises'
 import { StatsReport } from '../../agent/wire/journal-report.ts'
 import type { ScriptedAgent } from '../../kit/scripted-agent.ts'

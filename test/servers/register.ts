@@ -8,7 +8,7 @@ const patienceMs = 3_000
 
 export const firstValue = 65_535 // target port of a new rule: it counts as 0
 
-/** Writes 1, 2, 3 and so on as the port of the target of each rule, and reads it, until it is ended. */
+/** Writes 1, 2, 3 and so on as the target port of each rule, and reads it, until `end` is called. */
 export function runRegisters({ servers }: Pick<ServerPlace, 'servers'>, ruleIds: readonly string[]) {
   let isEnding = false
 

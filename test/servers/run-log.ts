@@ -50,7 +50,7 @@ export interface Promoted {
 export interface End {
   readonly kind: 'end'
   readonly stored: Values
-  readonly held: readonly (readonly [string, number])[] // rules of all agents, with their values
+  readonly agentRules: readonly (readonly [string, number])[] // rules of all agents, with their values
   readonly audited: readonly (readonly [string, number])[] // an entry for each change: rule and value
   readonly totals: Readonly<Record<string, Bytes>> // by rule, in the store
   readonly counted: Readonly<Record<string, Bytes>> // by agents

@@ -6,7 +6,7 @@ import { noCounts } from '../../agent/wire/counters.ts'
 import { encodeRow, type StatsReport } from '../../agent/wire/journal-report.ts'
 
 /** A rule as the agent stores it. */
-export interface Held {
+export interface StoredRule {
   readonly ruleId: string
   readonly revision: number
   readonly port: number // listen port
@@ -26,7 +26,7 @@ export interface Counted {
 type Change =
   | { readonly begin: string } // epoch
   | { readonly generation: string }
-  | { readonly held: Held }
+  | { readonly put: StoredRule }
   | { readonly dropped: string }
   | { readonly counted: Counted }
 
@@ -37,9 +37,9 @@ interface Epoch {
   readonly rows: Map<string, Counted>
 }
 
-export class Book {
+export class AgentState {
   generation = ''
-  readonly rules = new Map<string, Held>()
+  readonly rules = new Map<string, StoredRule>()
   readonly #epochs: Epoch[] = []
   readonly #keep: (change: Change) => void
 
@@ -49,13 +49,13 @@ export class Book {
 
   /** Call it at each start of the agent. */
   readonly begin = (): void => this.#do({ begin: randomBytes(16).toString('hex') })
-  readonly take = (held: Held): void => this.#do({ held })
+  readonly put = (rule: StoredRule): void => this.#do({ put: rule })
   readonly drop = (ruleId: string): void => this.#do({ dropped: ruleId })
 
   /** The rules with their revisions in this generation; revisions of another generation are invalid in it. */
   inventoryIn(generation: string) {
     if (generation !== this.generation) {
-      for (const held of this.rules.values()) this.take({ ...held, revision: 0 })
+      for (const rule of this.rules.values()) this.put({ ...rule, revision: 0 })
       this.#do({ generation })
     }
     return [...this.rules.values()].map(({ ruleId: id, revision }) => ({ kind: 'rule', id, revision }))
@@ -103,7 +103,7 @@ export class Book {
   apply(change: Change): void {
     if ('begin' in change) this.#epochs.push({ name: change.begin, seq: 0, committed: 0, rows: new Map() })
     else if ('generation' in change) this.generation = change.generation
-    else if ('held' in change) this.rules.set(change.held.ruleId, change.held)
+    else if ('put' in change) this.rules.set(change.put.ruleId, change.put)
     else if ('dropped' in change) this.rules.delete(change.dropped)
     else {
       const epoch = this.#epochs.find(({ name }) => name === change.counted.epoch)
@@ -119,17 +119,19 @@ const someBytes = (): number => Math.floor(Math.random() * 100_000)
 const rowOf = ({ ruleId, port, bytesIn, bytesOut }: Counted) =>
   encodeRow({ ...noCounts, ruleId, kind: 'port', key: String(port), bytesIn, bytesOut })
 
-/** Returns the book of each agent, as stored in the file. '' stores nothing: each start is a new agent. */
-export function openBooks(file: string): (clientId: string) => Book {
-  const books = new Map<string, Book>()
+/** Returns a function that opens the state of an agent, as stored in the file. '' stores nothing: each start is a new agent. */
+export function openAgentStates(file: string): (clientId: string) => AgentState {
+  const states = new Map<string, AgentState>()
   const lines = file !== '' && existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(0, -1) : []
   const out = file === '' ? null : openSync(file, 'a')
-  const of = (clientId: string): Book => {
-    const book =
-      books.get(clientId) ??
-      new Book(change => void (out !== null && writeSync(out, `${JSON.stringify([clientId, change])}\n`)))
-    books.set(clientId, book)
-    return book
+  const of = (clientId: string): AgentState => {
+    const state =
+      states.get(clientId) ??
+      new AgentState(
+        change => void (out !== null && writeSync(out, `${JSON.stringify([clientId, change])}\n`))
+      )
+    states.set(clientId, state)
+    return state
   }
   for (const line of lines) {
     const [clientId, change] = JSON.parse(line) as readonly [string, Change]
