@@ -107,7 +107,7 @@ async function openTarget(t: TestFolder, flow: Flow, helloBytes: number) {
     server.close()
     for (const socket of sockets) socket.destroy()
   })
-  return { port: (server.address() as AddressInfo).port, awaited } // of a TCP listener
+  return { port: (server.address() as AddressInfo).port, awaited } // a TCP address
 }
 
 async function transfer(

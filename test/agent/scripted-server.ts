@@ -140,7 +140,7 @@ export async function scriptedServer(t: Test, options: Options = {}): Promise<Sc
   }
   t.teardown(close)
 
-  const { port } = tls.address() as AddressInfo // of a TCP listener
+  const { port } = tls.address() as AddressInfo // a TCP address
   const script: ScriptedServer = {
     endpoint: `127.0.0.1:${port}`,
     fingerprint,
@@ -170,7 +170,7 @@ const welcomeOf = (): WelcomeBody => ({
 export async function deadEndpoint(): Promise<string> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const { port } = server.address() as AddressInfo // of a TCP listener
+  const { port } = server.address() as AddressInfo // a TCP address
   server.close()
   return `127.0.0.1:${port}`
 }

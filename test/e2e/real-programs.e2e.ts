@@ -73,7 +73,7 @@ async function openHttpsSite(t: Test, dir: string, name: string) {
     server.closeAllConnections()
     server.close()
   })
-  return { name, certificate, port: (server.address() as AddressInfo).port } // of a TCP server
+  return { name, certificate, port: (server.address() as AddressInfo).port } // a TCP address
 }
 
 t.test('a resolver queries a DNS server over UDP', async t => {
@@ -123,7 +123,7 @@ async function openLineServer(t: Test): Promise<number> {
   }).listen(0, host)
   await once(server, 'listening')
   t.teardown(() => void server.close())
-  return (server.address() as AddressInfo).port // of a TCP server
+  return (server.address() as AddressInfo).port // a TCP address
 }
 
 const postgres = findPostgres()

@@ -32,7 +32,7 @@ async function openTargets(t: Test) {
     tcp.close()
     udp.close()
   })
-  const { port } = tcp.address() as { readonly port: number } // of a TCP server
+  const { port } = tcp.address() as { readonly port: number } // a TCP address
   return { tcp: [{ host, port }], udp: [{ host, port: udp.address().port }] }
 }
 

@@ -23,7 +23,7 @@ async function openTarget(t: Test, name: string): Promise<number> {
   const server = createServer(socket => void socket.on('error', () => {}).end(name)).listen(0, host)
   await once(server, 'listening')
   t.teardown(() => void server.close())
-  return (server.address() as { readonly port: number }).port // of a TCP server
+  return (server.address() as { readonly port: number }).port // a TCP address
 }
 
 const turns = async (count: number): Promise<void> => {

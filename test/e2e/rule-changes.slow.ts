@@ -42,7 +42,7 @@ async function openTcpTarget(t: Test, name: string, port = 0): Promise<Target> {
     for (const socket of sockets) socket.destroy()
     server.close()
   })
-  return { port: (server.address() as { readonly port: number }).port, name } // of a TCP server
+  return { port: (server.address() as { readonly port: number }).port, name } // a TCP address
 }
 
 /** Echoes each datagram after its name. */

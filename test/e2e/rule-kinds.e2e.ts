@@ -25,7 +25,7 @@ async function openGreeter(t: Test, name: string, port = 0): Promise<number> {
   }).listen(port, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => void server.close())
-  return (server.address() as AddressInfo).port // of a TCP server
+  return (server.address() as AddressInfo).port // a TCP address
 }
 
 /** Returns the server's answer. */

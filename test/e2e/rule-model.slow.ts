@@ -342,7 +342,7 @@ async function openTargets(t: Test): Promise<Map<string, number>> {
     const server = createServer(socket => socket.on('error', () => {}).end(name)).listen(0, host)
     await once(server, 'listening')
     t.teardown(() => void server.close())
-    targets.set(name, (server.address() as { readonly port: number }).port) // of a TCP server
+    targets.set(name, (server.address() as { readonly port: number }).port) // a TCP address
   }
   return targets
 }

@@ -222,9 +222,9 @@ t.test('adding, changing or removing one consumer of connection records costs th
   t.equal(await second.of(both, 1), 1, 'one record goes to both')
 
   const manifest = join(cluster.dir, 'log-two', 'plugin.ts')
-  const shared = join(cluster.dir, 'log-two', 'wire.ts')
+  const field = join(cluster.dir, 'log-two', 'field.ts')
   writeFileSync(manifest, readFileSync(manifest, 'utf8').replace("version: '1.0.0'", "version: '1.1.0'"))
-  writeFileSync(shared, readFileSync(shared, 'utf8').replace("since: '1.0.0'", "since: '1.1.0'"))
+  writeFileSync(field, readFileSync(field, 'utf8').replace("since: '1.0.0'", "since: '1.1.0'"))
   await t.rejects(take('one', 'two'), { message: /sluice plugin trust \.\/log-two/ })
   await live.advance()
   await call(one)

@@ -117,7 +117,7 @@ t.test('enabling, upgrading and disabling a plugin breaks no connection of other
   callers.push(await call(t, weekly))
   await allTalk()
 
-  const agentHalf = join(fleet.cluster.dir, 'expiry', 'wire.ts')
+  const agentHalf = join(fleet.cluster.dir, 'expiry', 'field.ts')
   const old = readFileSync(agentHalf, 'utf8')
   writeFileSync(agentHalf, old.replace("since: '1.0.0'", "since: '1.1.0'"))
   t.match(await fleet.reload(both), { event: 'agent.reload_refused', msg: /sluice plugin trust \.\/expiry/ })

@@ -11,7 +11,7 @@ const server = createServer(socket => {
 })
 server.listen(0, '127.0.0.1')
 await once(server, 'listening')
-parentPort?.postMessage((server.address() as AddressInfo).port) // of a TCP server
+parentPort?.postMessage((server.address() as AddressInfo).port) // a TCP address
 parentPort?.once('message', async (port: number) => {
   for (let call = 0; call < 10; call++) {
     const caller = connect(port, '127.0.0.1')

@@ -6,7 +6,7 @@ import { type ConnectionOptions, connect } from 'node:tls'
 export async function clientHello(options: ConnectionOptions): Promise<Buffer> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const { port } = server.address() as AddressInfo // of a TCP server
+  const { port } = server.address() as AddressInfo // a TCP address
   const client = connect({ ...options, port, host: '127.0.0.1' })
   client.on('error', () => {}) // it is never answered
   const [socket]: Socket[] = await once(server, 'connection')

@@ -120,7 +120,7 @@ export async function openTarget(
     for (const socket of sockets) socket.destroy()
     server.close()
   })
-  return (server.address() as AddressInfo).port // of a TCP server
+  return (server.address() as AddressInfo).port // a TCP address
 }
 
 /** Returns a port of `host` that never answers: its process is stopped, and its accept queue is full. */

@@ -60,7 +60,7 @@ async function openTraffic(from: number): Promise<void> {
 async function run(how: string | undefined): Promise<void> {
   const server = createServer(socket => socket.on('error', () => {}).pipe(socket)).listen(0, '127.0.0.1')
   await once(server, 'listening')
-  const ports: Ports = { from: await freePort(), port: (server.address() as AddressInfo).port } // of a TCP server
+  const ports: Ports = { from: await freePort(), port: (server.address() as AddressInfo).port } // a TCP address
   if (how === 'exit' || how === 'throw') {
     await openForwarder(ports)
     await openTraffic(ports.from)

@@ -47,7 +47,7 @@ export async function breakableLink(
     server.close()
   })
   return {
-    port: (server.address() as { readonly port: number }).port, // of a TCP server
+    port: (server.address() as { readonly port: number }).port, // a TCP address
     cut() {
       state = 'cut'
       reset()

@@ -52,7 +52,7 @@ export async function startZeroServer(t: Pick<Test, 'teardown'>, minConnections 
   }).listen(0, '127.0.0.1')
   t.teardown(() => server.close())
   await once(server, 'listening')
-  return (server.address() as { port: number }).port // of a TCP listener
+  return (server.address() as { port: number }).port // a TCP address
 }
 
 /** Returns the SHA-256 of the body of /mib/N. */

@@ -102,7 +102,7 @@ async function openSource(t: TestFolder): Promise<number> {
   }).listen(0, '127.0.0.1')
   t.teardown(() => server.close())
   await once(server, 'listening')
-  return (server.address() as AddressInfo).port // of a TCP listener
+  return (server.address() as AddressInfo).port // a TCP address
 }
 
 /** Opens a UDP target that counts the bytes received. */

@@ -184,7 +184,7 @@ export async function openTraffic(fail: (what: string) => void): Promise<Traffic
   }
 
   return {
-    port: (server.address() as AddressInfo).port, // of a TCP server
+    port: (server.address() as AddressInfo).port, // a TCP address
     start,
     openSockets: () => sockets.open.size,
     describeOpen: () => [...sockets.open].map(describe),
