@@ -1,4 +1,4 @@
-export interface Mount {
+interface Mount {
   readonly type: string // of the filesystem; '' if unknown
   readonly isReadOnly: boolean
 }

@@ -23,13 +23,13 @@ export const pad = (text: string, width: number): string =>
 export function cut(text: string, width: number): string {
   if (widthOf(text) <= width) return text
   let left = width - 1
-  let kept = ''
+  let head = ''
   for (const char of chars(text)) {
     left -= charWidth(char)
     if (left < 0) break
-    kept += char
+    head += char
   }
-  return `${kept}…`
+  return `${head}…`
 }
 
 const minWidth = 12

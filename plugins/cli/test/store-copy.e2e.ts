@@ -26,7 +26,7 @@ t.test('a start that migrates the store copies it first; other starts make no co
   t.equal(copiesIn(dir).length, 1)
 })
 
-t.test('the two newest copies are kept', async t => {
+t.test('only the two newest copies stay', async t => {
   const dir = privateDir(t)
   const file = join(dir, 'sluice.db')
   const old = [1, 2, 3].map(day => `${file}.before-2026010${day}T000000Z`)

@@ -2,7 +2,7 @@ import type { Field } from './fields.ts'
 
 export type Row = readonly string[]
 
-/** Returns a Markdown table, or '' if there are no rows. Omits columns that are empty in all rows. */
+/** Returns a Markdown table, or '' without rows. Omits columns that are empty in every row. */
 export function table(head: Row, rows: readonly Row[]): string {
   if (rows.length === 0) return ''
   const shown = head.map((_, at) => rows.some(row => row[at] !== ''))

@@ -76,7 +76,9 @@ function responsesOf({ operation: { responses } }: Found): string[] {
   return Object.entries(responses)
     .filter(([status]) => status.startsWith('2'))
     .flatMap(([status, { content = {} }]) => {
-      const [[media, { schema }] = ['', { schema: {} as Schema }]] = Object.entries(content)
+      const first = Object.entries(content)[0]
+      const media = first?.[0] ?? ''
+      const schema = first?.[1].schema ?? {}
       const fields = fieldsOf(schema).map(field => ({
         ...field,
         given: field.given === 'optional' ? 'may be absent' : ''
