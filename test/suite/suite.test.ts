@@ -1,5 +1,6 @@
 // The suite names the file and test of each failure, and leaves nothing behind when interrupted.
 import { once } from 'node:events'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
@@ -59,7 +60,7 @@ t.test('a file that blocks its process is named, and its process is killed', asy
 })
 
 for (const signal of ['SIGKILL', 'SIGTERM', 'SIGINT'] as const)
-  t.test(`a suite that ends by ${signal} leaves no process behind`, async t => {
+  t.test(`a suite that ends by ${signal} leaves no process or file behind`, async t => {
     const suite = startSuite(t, 'endless-child')
     const closed = once(suite, 'close') // when no process can write to its output
     await once(suite.stderr, 'data')
@@ -67,4 +68,5 @@ for (const signal of ['SIGKILL', 'SIGTERM', 'SIGINT'] as const)
     process.kill(suite.pid!, signal)
 
     t.not((await closed)[0], 0)
+    t.same(readdirSync(t.testdirName), [])
   })

@@ -1,5 +1,5 @@
 // npm test: runs the linter, the compiler, and every test file that can share a process with others.
-// SUITE='plugins/quota/test/*' runs only these files, sequentially in one process.
+// SUITE='plugins/quota/test/* test/agent/*' runs only these files, sequentially in one process.
 import { once } from 'node:events'
 import { globSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { spawnChild } from '../support/child-process.ts'
 import { openWorkerPool } from './worker-pool.ts'
 
 const root = join(import.meta.dirname, '..', '..')
-const chosen = process.env['SUITE']
+const chosen = process.env['SUITE']?.trim().split(/\s+/)
 const { NODE_OPTIONS: _, ...env } = process.env // tap's loaders, which break the compiler
 const pool = openWorkerPool(env)
 

@@ -5,7 +5,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { forkChild, killChild } from '../support/child-process.ts'
+import { forkChild, guardDirectory, killChild } from '../support/child-process.ts'
 
 /** A worker limits each file, and names the test that hangs. */
 export const fileTimeoutMs = Number(process.env['SUITE_FILE_MS'] ?? 300_000)
@@ -38,6 +38,7 @@ export function openWorkerPool(env: NodeJS.ProcessEnv): WorkerPool {
 
   function startWorker(): Worker {
     const tmp = mkdtempSync(join(tmpdir(), 'suite-'))
+    guardDirectory(tmp)
     chmodSync(tmp, 0o755) // other users, such as services, must be able to enter it
     const worker = { child: forkChild(join(import.meta.dirname, 'worker.ts'), { ...env, TMPDIR: tmp }), tmp }
     all.add(worker)

@@ -50,6 +50,12 @@ export function guardGroup(group: number): void {
   guard.write(`add ${group}\n`)
 }
 
+/** Removes a directory when this process ends in any way, after its children have been killed. */
+export function guardDirectory(path: string): void {
+  guard ??= startGuard()
+  guard.write(`remove ${path}\n`)
+}
+
 let guard: Guard | null = null
 
 interface Guard {
@@ -59,17 +65,20 @@ interface Guard {
 /** Reads until the pipe closes, which happens when this process ends. */
 const guardProgram = `
 groups=
-while read -r word group; do
+while read -r word value; do
+  if [ "$word" = remove ]; then set -- "$@" "$value"; continue; fi
   others=
-  for each in $groups; do [ "$each" = "$group" ] || others="$others $each"; done
+  for each in $groups; do [ "$each" = "$value" ] || others="$others $each"; done
   groups=$others
-  [ "$word" = release ] || groups="$groups $group"
+  [ "$word" = release ] || groups="$groups $value"
 done
 for group in $groups; do kill -s KILL -- "-$group"; done 2> /dev/null
+rm -rf -- "$@"
 `
 
 function startGuard(): Guard {
-  const child = spawn('sh', ['-c', guardProgram], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] })
+  // It inherits stderr, so that the output of this process closes when the guard has ended.
+  const child = spawn('sh', ['-c', guardProgram], { detached: true, stdio: ['pipe', 'ignore', 'inherit'] })
   const stdin = child.stdin as Socket // a pipe to a child is a socket
   stdin.on('error', () => {}) // the guard itself was killed
   child.unref()
