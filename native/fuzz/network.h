@@ -18,7 +18,7 @@ namespace sluice::fake {
 /** Addresses that nothing else uses. */
 inline constexpr const char* kEngineHost = "127.77.0.1";
 inline constexpr const char* kTargetHost = "127.77.0.2";
-inline constexpr uint16_t kTargetPort = 9000;
+inline constexpr uint16_t kTargetPort = 21'000;
 inline constexpr int kTargetPorts = 3;
 
 inline sockaddr_in socket_address(const char* host, uint16_t port) {

@@ -27,11 +27,16 @@ async function test(): Promise<number> {
   const given = process.argv.slice(2)
   const options = given.filter(word => word !== '--whole')
   const files = testsOnPostgres(root, given.includes('--whole') ? 'whole' : 'chosen')
-  const words = options.every(word => word.startsWith('-')) ? [...options, ...files] : options
+  const { shared = [], alone = [] } = Object.groupBy(files, file =>
+    file.endsWith('.test.ts') ? 'shared' : 'alone'
+  )
+  const words = options.every(word => word.startsWith('-'))
+    ? ['--jobs=3', ...options, 'test/suite/suite.ts', ...alone] // three, since tests of clusters mostly wait for leases
+    : options
   const run = spawnChild(join(root, 'node_modules/.bin/tap'), ['--disable-coverage', ...words], {
     cwd: root,
     stdio: 'inherit',
-    env: { ...process.env, SLUICE_TEST_STORE_URL: at('sluice').url }
+    env: { ...process.env, SLUICE_TEST_STORE_URL: at('sluice').url, SUITE: shared.join(' ') }
   })
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => run.kill(signal))
   const [status] = await once(run, 'exit')

@@ -12,9 +12,11 @@ const root = join(import.meta.dirname, '..', '..')
 const chosen = process.env['SUITE']?.trim().split(/\s+/)
 const { NODE_OPTIONS: _, ...env } = process.env // tap's loaders, which break the compiler
 const pool = openWorkerPool(env)
+/** Tests of timers and deadlines wait most of their time: they run first, beside the others. */
+const isIdle = (file: string): boolean => /engine\/(native|portable)\.test\.ts$/.test(file)
 
 t.setTimeout(0) // each file has a limit
-t.jobs = chosen === undefined ? 2 : 1
+t.jobs = chosen === undefined ? 3 : 1
 t.teardown(() => pool.close())
 process.once('disconnect', () => process.exit(1)) // tap was killed
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
@@ -29,5 +31,6 @@ if (chosen === undefined)
 
       t.equal(code, 0, `npm run ${script}`, { output: (await output).join('') })
     })
-for (const file of globSync(chosen ?? ['test/**/*.test.ts', 'plugins/*/test/**/*.test.ts'], { cwd: root }))
+const files = globSync(chosen ?? ['test/**/*.test.ts', 'plugins/*/test/**/*.test.ts'], { cwd: root })
+for (const file of [...files].sort((one, other) => Number(isIdle(other)) - Number(isIdle(one))))
   void t.sub(TapFile, { name: file, filename: file, tapStream: pool.run(file) })
