@@ -1,22 +1,21 @@
 // The native engine on a system without a free local port towards a target. Each dial then blocks its thread, with all
 // rules, while the kernel tries every port.
-import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { spawnChild } from '../support/child-process.ts'
+import { compileLibrary } from './compile-c.ts'
 import { nativeUnderTest } from './native-under-test.ts'
 
 const native = nativeUnderTest()
 const dir = t.testdir()
-const source = join(import.meta.dirname, '../../native/test/no-ports.c')
 const library = join(dir, 'no-ports.so')
 const connects = join(dir, 'connects')
-const { status } = spawnSync('cc', ['-shared', '-fPIC', '-o', library, source, '-ldl'], { stdio: 'ignore' })
+const isCompiled = compileLibrary('no-ports.c', library)
 
 if (!native.ok) t.plan(0, native.reason)
-else if (status !== 0) t.plan(0, 'there is no C compiler')
+else if (!isCompiled) t.plan(0, 'there is no C compiler')
 else
   t.test('twenty callers of a target without local ports are refused after a few dials', async t => {
     const preload = [process.env['LD_PRELOAD'], library].filter(Boolean).join(' ')

@@ -1,18 +1,17 @@
 // The native engine on a host with changing addresses.
-import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import t from 'tap'
 import { noOwnNetwork, runInOwnNetwork } from '../support/own-network.ts'
+import { compileLibrary } from './compile-c.ts'
 import { nativeUnderTest } from './native-under-test.ts'
 
 const native = nativeUnderTest()
-const source = join(import.meta.dirname, '../../native/test/list-addresses.c')
 const folder = t.testdir()
 const library = join(folder, 'list-addresses.so')
-const compiled = spawnSync('cc', ['-shared', '-fPIC', '-o', library, source, '-ldl'], { stdio: 'ignore' })
+const isCompiled = compileLibrary('list-addresses.c', library)
 
 if (!native.ok) t.plan(0, native.reason)
-else if (compiled.status !== 0) t.plan(0, 'there is no C compiler')
+else if (!isCompiled) t.plan(0, 'there is no C compiler')
 else if (noOwnNetwork !== null) t.plan(0, noOwnNetwork)
 else
   t.test('addresses are listed once, not for each dial to an own port number', async t => {

@@ -1,17 +1,16 @@
 // The native engine on systems that refuse the system calls of its fast path.
-import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { EngineEvent } from '../../agent/engine/engine.ts'
 import { spawnChild } from '../support/child-process.ts'
+import { compileLibrary } from './compile-c.ts'
 import { nativeUnderTest } from './native-under-test.ts'
 
 const native = nativeUnderTest()
-const source = join(import.meta.dirname, '../../native/test/refuse-calls.c')
 const script = join(import.meta.dirname, 'native-refused-calls.ts')
 const library = join(t.testdir(), 'refuse-calls.so')
-const { status } = spawnSync('cc', ['-shared', '-fPIC', '-o', library, source, '-ldl'], { stdio: 'ignore' })
+const isCompiled = compileLibrary('refuse-calls.c', library)
 
 async function eventsOf(t: Test, env: NodeJS.ProcessEnv): Promise<readonly EngineEvent[]> {
   const preload = [process.env['LD_PRELOAD'], library].filter(Boolean).join(' ')
@@ -46,7 +45,7 @@ const rows: readonly (readonly [system: string, env: NodeJS.ProcessEnv, expected
 ]
 
 if (!native.ok) t.plan(0, native.reason)
-else if (status !== 0) t.plan(0, 'there is no C compiler')
+else if (!isCompiled) t.plan(0, 'there is no C compiler')
 else
   for (const [system, env, expected] of rows)
     t.test(`all bytes arrive, and the path is reported: ${system}`, async t =>

@@ -1,19 +1,18 @@
 // Urgent data, which Node cannot send. The kernel ends a read at the urgent mark, even if more bytes follow.
-import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import t from 'tap'
 import { spawnChild } from '../support/child-process.ts'
+import { compileProgram } from './compile-c.ts'
 import { engineFixture, openTarget, ruleTo, until } from './engine-fixture.ts'
 import { nativeUnderTest } from './native-under-test.ts'
 
 const native = nativeUnderTest()
-const source = join(import.meta.dirname, '../../native/test/urgent.c')
 const program = join(t.testdir(), 'urgent')
-const { status } = spawnSync('cc', ['-o', program, source], { stdio: 'ignore' })
+const isCompiled = compileProgram('urgent.c', program)
 
 if (!native.ok) t.plan(0, native.reason)
-else if (status !== 0) t.plan(0, 'there is no C compiler')
+else if (!isCompiled) t.plan(0, 'there is no C compiler')
 else
   t.test('bytes after an urgent byte are forwarded without waiting for the next packet', async t => {
     const { engine, events } = engineFixture(t, native.openEngine)

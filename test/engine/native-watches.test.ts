@@ -1,15 +1,14 @@
 // The native engine on a system without memory for another epoll watch.
-import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { spawnChild } from '../support/child-process.ts'
+import { compileLibrary } from './compile-c.ts'
 import { nativeUnderTest } from './native-under-test.ts'
 
 const native = nativeUnderTest()
-const source = join(import.meta.dirname, '../../native/test/watches.c')
 const library = join(t.testdir(), 'watches.so')
-const { status } = spawnSync('cc', ['-shared', '-fPIC', '-o', library, source, '-ldl'], { stdio: 'ignore' })
+const isCompiled = compileLibrary('watches.c', library)
 
 async function seenWithout(t: Test, what: 'connections' | 'listener'): Promise<unknown> {
   const preload = [process.env['LD_PRELOAD'], library].filter(Boolean).join(' ')
@@ -27,7 +26,7 @@ async function seenWithout(t: Test, what: 'connections' | 'listener'): Promise<u
 }
 
 if (!native.ok) t.plan(0, native.reason)
-else if (status !== 0) t.plan(0, 'there is no C compiler')
+else if (!isCompiled) t.plan(0, 'there is no C compiler')
 else {
   t.test('connections that cannot be watched are refused, and do not affect target health', async t =>
     t.same(await seenWithout(t, 'connections'), { rejected: { no_memory: 5 }, failures: 0 })
