@@ -53,11 +53,11 @@ export const agentKeys = Type.Object({
   ),
   log_level: Type.Union(
     ['debug', 'info', 'warn', 'error'].map(level => Type.Literal(level)),
-    { default: 'info', description: 'Lowest level that is written.' }
+    { default: 'info', description: 'Lowest level to write.' }
   ),
   log_format: Type.Enum(['auto', 'json', 'pretty'], {
     default: 'auto',
-    description: 'json: one object per line; pretty: the same for people; auto: pretty on a terminal.'
+    description: 'json: one object per line; pretty: for people; auto: pretty on a terminal, otherwise json.'
   }),
   plugins: Type.Record(
     Type.String(),

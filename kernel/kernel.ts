@@ -32,7 +32,7 @@ export interface ServerOptions extends GivenConfig {
   readonly clockOf?: (plugin: string) => Clock | undefined // for one plugin; default: `clock`
   readonly isShared?: true // other servers may use the store at the same time
   readonly openStore?: typeof openStore // default: the kernel's
-  readonly storeOf?: (opened: Database) => Database // wraps the store for all plugins
+  readonly wrapStore?: (opened: Database) => Database // wraps the store for all plugins
 }
 
 export interface Wired {
@@ -109,7 +109,7 @@ export async function wire({ clock = systemClock, log, dataDir, ...options }: Se
     const place = placeOf(server, openDataDir(dataDir, releases.defer), options.isShared)
     const opened = await (options.openStore ?? openStore)(place, [kernelStore, ...plugins])
     releases.defer(opened.close)
-    const store = options.storeOf?.(opened) ?? opened
+    const store = options.wrapStore?.(opened) ?? opened
     await recordVersion(store, options.version)
     const identity = openIdentity({ store, clock, operatorToken: server.operator_token ?? null })
     const control = await openControl({

@@ -10,26 +10,26 @@ export const Listen = (fallback: string, description: string) =>
 export const serverKeys = Type.Object({
   data_dir: Type.Optional(Type.String({ description: 'Directory of the store and the keys.' })),
   operator_token: Type.Optional(
-    Type.String({ minLength: 8, pattern: '^(?!svct_)', description: 'Machine credential; see gen-token.' })
+    Type.String({ minLength: 8, pattern: '^(?!svct_)', description: 'Token for automation; see gen-token.' })
   ),
   log_level: Type.Union(
     ['debug', 'info', 'warn', 'error'].map(level => Type.Literal(level)),
-    { default: 'info', description: 'Lowest level that is written.', hot: true }
+    { default: 'info', description: 'Lowest level to write.', hot: true }
   ),
   log_format: Type.Enum(['auto', 'json', 'pretty'], {
     default: 'auto',
-    description: 'json: one object per line; pretty: the same for people; auto: pretty on a terminal.'
+    description: 'json: one object per line; pretty: for people; auto: pretty on a terminal, otherwise json.'
   }),
   ...storeKeys
 })
 
 export interface GivenConfig {
-  readonly keys: Readonly<Record<string, unknown>> // at the top
+  readonly keys: Readonly<Record<string, unknown>> // top-level keys
   readonly sections: Readonly<Record<string, unknown>> // by plugin
-  readonly placeOf?: PlaceOf | undefined // keys in sections begin with the section's name
+  readonly placeOf?: PlaceOf | undefined // takes dotted keys, such as plugins.NAME.KEY
 }
 
-/** Validates the top-level keys and the sections of all plugins. Throws all problems together. */
+/** Validates the top-level keys and the sections of all plugins. Throws one Fault with all problems. */
 export function validateSettings(plugins: readonly Plugin[], { keys, sections, placeOf }: GivenConfig) {
   const all = Type.Object({
     ...serverKeys.properties,

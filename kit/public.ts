@@ -61,7 +61,7 @@ export async function testServer(
   })
   const server = await open(context, {
     ...options,
-    storeOf: repeated.storeOf,
+    wrapStore: repeated.wrapStore,
     plugins: [...Object.keys(builtinPlugins.server), ...plugins],
     keys: { metrics_listen: '127.0.0.1:0', ...options.keys }
   })

@@ -20,7 +20,7 @@ interface Run<T> {
 }
 
 export interface RepeatedChanges {
-  readonly storeOf: (opened: Database) => Database
+  readonly wrapStore: (opened: Database) => Database
   /** The findings: each with its place, the difference, and the remedy. No duplicates. */
   readonly problems: () => readonly string[]
   readonly close: () => void
@@ -77,7 +77,7 @@ export function openRepeatedChanges({
   }
 
   return {
-    storeOf: opened => ({ ...opened, change: work => change(opened, work) }),
+    wrapStore: opened => ({ ...opened, change: work => change(opened, work) }),
     problems: () => [...found],
     close() {
       for (const channel of connections) unsubscribe(channel, connecting)

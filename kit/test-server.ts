@@ -51,7 +51,7 @@ export interface TestServerOptions {
   readonly sections?: Readonly<Record<string, unknown>> // of the configuration, by plugin
   readonly dir?: string
   readonly clock?: FakeClock
-  readonly storeOf?: ServerOptions['storeOf']
+  readonly wrapStore?: ServerOptions['wrapStore']
 }
 
 /** Throws if a route gave an error that the OpenAPI document does not list for it. */
@@ -68,7 +68,7 @@ export async function testServer(
   t: Teardown & { testdir(): string },
   options: TestServerOptions = {}
 ): Promise<TestServer> {
-  const { dir = t.testdir(), clock = fakeClock(), keys = {}, sections = {}, storeOf = same } = options
+  const { dir = t.testdir(), clock = fakeClock(), keys = {}, sections = {}, wrapStore = same } = options
   const named = options.plugins ?? Object.keys(builtin)
   const decisions: Decision[] = []
   const log: LogLine[] = []
@@ -96,7 +96,7 @@ export async function testServer(
       log: recordLog(log),
       clock,
       openStore: openFromTemplate,
-      storeOf: opened => storeOf(tellingWork(opened))
+      wrapStore: opened => wrapStore(tellingWork(opened))
     })
   const running = await startServer(open, () => refuseUndeclared(log))
   t.teardown(() => running.stop().finally(store?.drop))

@@ -6,9 +6,9 @@ const dir = t.testdir()
 const known: Record<string, boolean> = {}
 
 t.test('a test directory made before a teardown is registered', async t => {
-  const ofTest = t.testdir()
+  const testDir = t.testdir()
   t.teardown(() => {
-    known['of a test'] = existsSync(ofTest)
+    known['of a test'] = existsSync(testDir)
   })
   await t.test('also in a subtest', async t => {
     const ofInner = t.testdir()

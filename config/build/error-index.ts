@@ -26,14 +26,14 @@ export async function errorIndex(): Promise<ErrorIndex> {
     })
   )
   // Codes of the control stream, which no API call returns.
-  const ofStreams = Object.entries({
+  const streamErrors = Object.entries({
     agent: 'agent/README.md',
     control: 'plugins/control/README.md'
   }).flatMap(([by, file]) => [...rowsIn(file)].map(([code, row]) => [code, { by, ...row }] as const))
   const known = new Set(own.map(([code]) => code))
   const all: (readonly [string, ExplainedError])[] = [
     ...own,
-    ...ofStreams.filter(([code]) => !known.has(code))
+    ...streamErrors.filter(([code]) => !known.has(code))
   ]
   return Object.fromEntries(all.toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }

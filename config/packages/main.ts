@@ -13,9 +13,9 @@ import { type Target, targets } from './targets.ts'
 /** Makes the packages of one machine. */
 type Maker = (target: Target, folders: Folders) => string | readonly string[]
 
-const ofAllMachines: Maker = () => []
+const forAllMachines: Maker = () => []
 const makers: Readonly<Record<string, Maker>> = {
-  npm: ofAllMachines,
+  npm: forAllMachines,
   tarball: makeTarball,
   deb: makeDebs,
   rpm: makeRpms,
@@ -61,7 +61,7 @@ try {
   if (kinds.includes(makeImage) && imaged.length > 1)
     process.stdout.write(`${makeJointImage({ work, out }, imaged)}\n`)
   // last, since it contains the engines of all machines
-  if (kinds.includes(ofAllMachines)) process.stdout.write(`${makeNpm({ work, out })}\n`)
+  if (kinds.includes(forAllMachines)) process.stdout.write(`${makeNpm({ work, out })}\n`)
 } finally {
   rmSync(work, { recursive: true })
 }

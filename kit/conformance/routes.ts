@@ -70,6 +70,6 @@ function paramProblems(url: string, params: TSchema | undefined): string[] {
     ...inUrl.filter(name => !inSchema.includes(name)).map(name => `params lack ${name}, which its url has`),
     ...inSchema
       .filter(name => !inUrl.includes(name))
-      .map(name => `params have ${name}, which its url has not`)
+      .map(name => `params have ${name}, which is not in its url`)
   ]
 }

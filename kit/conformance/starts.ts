@@ -34,7 +34,7 @@ export async function tryStarts(checked: Checked): Promise<Trial> {
   const { plugin, others, settings } = checked
   const external = others.servers.filter(({ name }) => !index.plugins.includes(name))
   const made: Made[] = []
-  const start = (present: readonly Plugin[]) => (log: LogLine[], storeOf?: RepeatedChanges['storeOf']) =>
+  const start = (present: readonly Plugin[]) => (log: LogLine[], wrapStore?: RepeatedChanges['wrapStore']) =>
     boot({
       plugins: recordFills([...others.servers, ...present], made),
       keys: { ...keysOf([...external, ...present], settings), ...ownKeys },
@@ -42,7 +42,7 @@ export async function tryStarts(checked: Checked): Promise<Trial> {
       dataDir,
       version: ownVersion(),
       log: recordLog(log),
-      ...(storeOf && { storeOf })
+      ...(wrapStore && { wrapStore })
     })
   try {
     const first = await tryFirst(checked, made, start([plugin]))
@@ -73,13 +73,13 @@ const ownKeys = {
 async function tryFirst(
   checked: Checked,
   made: readonly Made[],
-  start: (log: LogLine[], storeOf: RepeatedChanges['storeOf']) => Promise<Server>
+  start: (log: LogLine[], wrapStore: RepeatedChanges['wrapStore']) => Promise<Server>
 ): Promise<Trial> {
   const log: LogLine[] = []
   const notes: string[] = []
   const repeated = openRepeatedChanges()
   try {
-    const open = () => start(log, repeated.storeOf)
+    const open = () => start(log, repeated.wrapStore)
     const problems = await during('its first start', open, async server => {
       const found = [
         ...(await schemaProblems(server, checked.plugin)),

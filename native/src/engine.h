@@ -58,19 +58,21 @@ class Engine final : public MeterListener {
   void join_counts(SourceLimit& limit);
   /** Resets the connections and flows to these targets of the rule. */
   void reset_targets(int rule_id, std::vector<int> targets);
+  /** Resets the connections and flows of the rule, except those on the ports in `keep`. */
   void reset(int rule_id, PortRange keep);
-  /** Returns false when there is not one valid weight for each target. */
+  /** Returns false unless `weights` has one valid number for each target. */
   bool set_weights(int rule_id, std::vector<double> weights);
   /** Like `set_weights`. */
   bool set_shares(int rule_id, std::vector<double> shares);
   /** Returns a page of open connections and flows, and how many match. Waits for the threads. */
   ConnectionPage connections(const ConnectionQuery& query);
-  /** Resets all that match; returns how many. Waits for the threads. */
+  /** Resets the connections and flows that match, and returns their number. Waits for the threads. */
   int64_t end_connections(const ConnectionSelection& selection);
   void set_meter(int id, const Limits& limits);
   /** Returns false when there is no such meter. */
   bool set_budget(int meter_id, const std::optional<Budget>& budget);
   void remove_meter(int id) { meters_.erase(id); }
+  /** Passes the answer to the lookup that asked for it with a `resolve` event. */
   void resolved(int64_t token, ResolveAnswer answer);
   /** Resets all connections and joins the threads. */
   void stop();

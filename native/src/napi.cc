@@ -52,7 +52,7 @@ class NativeEngine final : public Napi::ObjectWrap<NativeEngine> {
       shut_down();
       throw_error(error == -EAGAIN ? "EAGAIN" : "EMFILE",
                   std::string("the engine cannot start: ") + strerror(-error) +
-                      (error == -EAGAIN ? "; this user or service may not have more threads" : ""));
+                      (error == -EAGAIN ? "; raise the thread limit of this user or service" : ""));
     }
   }
   ~NativeEngine() override { shut_down(); }
@@ -109,11 +109,11 @@ class NativeEngine final : public Napi::ObjectWrap<NativeEngine> {
   }
   void set_weights(const Napi::CallbackInfo& info) {
     if (!engine_->set_weights(info[0].As<Napi::Number>(), convert::weights(info[1])))
-      throw_error("EINVAL", "weights has not one number of 0 to 1000000 for each target");
+      throw_error("EINVAL", "weights must have one number from 0 to 1000000 for each target");
   }
   void set_shares(const Napi::CallbackInfo& info) {
     if (!engine_->set_shares(info[0].As<Napi::Number>(), convert::weights(info[1])))
-      throw_error("EINVAL", "shares has not one number of 0 to 1 for each target");
+      throw_error("EINVAL", "shares must have one number from 0 to 1 for each target");
   }
   void set_meter(const Napi::CallbackInfo& info) {
     engine_->set_meter(info[0].As<Napi::Number>(),
@@ -136,15 +136,19 @@ class NativeEngine final : public Napi::ObjectWrap<NativeEngine> {
   Napi::Value connections(const Napi::CallbackInfo& info) {
     std::string error;
     const ConnectionQuery query = convert::query(info[0].As<Napi::Object>(), error);
-    if (!error.empty()) throw_error("EINVAL", error);
-    if (!error.empty()) return info.Env().Undefined();
+    if (!error.empty()) {
+      throw_error("EINVAL", error);
+      return info.Env().Undefined();
+    }
     return convert::connections(info.Env(), engine_->connections(query));
   }
   Napi::Value end_connections(const Napi::CallbackInfo& info) {
     std::string error;
     const ConnectionSelection selection = convert::selection(info[0].As<Napi::Object>(), error);
-    if (!error.empty()) throw_error("EINVAL", error);
-    if (!error.empty()) return info.Env().Undefined();
+    if (!error.empty()) {
+      throw_error("EINVAL", error);
+      return info.Env().Undefined();
+    }
     return Napi::Number::New(info.Env(), static_cast<double>(engine_->end_connections(selection)));
   }
   Napi::Value reasons(const Napi::CallbackInfo& info) {

@@ -148,7 +148,7 @@ async function execute({ command, filled }: LoadedCommand, given: Args, context:
       text => void process.stderr.write(`${text}\n`),
       process.stdout.isTTY ? terminal() : undefined
     ),
-    confirm: openConfirm({ input: process.stdin, isSure: given['yes'] === true }),
+    confirm: openConfirm({ input: process.stdin, isConfirmed: given['yes'] === true }),
     input: process.stdin,
     env,
     signal: stop.signal,

@@ -64,15 +64,15 @@ function admitByGrants(grants: readonly Grant[], rule: CheckedRule): void {
   const onClient = grants.filter(grant => appliesTo(grant, rule))
   if (onClient.length === 0)
     throw new Fault(clientNotGranted, `no grant of ${rule.owner} covers client ${rule.clientId}`)
-  const ofProtocol = onClient.filter(({ protocols }) => protocols.includes(rule.protocol))
-  if (ofProtocol.length === 0)
+  const protocolGrants = onClient.filter(({ protocols }) => protocols.includes(rule.protocol))
+  if (protocolGrants.length === 0)
     throw new Fault(protocolNotGranted, `no grant of ${rule.owner} on this client is for ${rule.protocol}`)
-  if (!ofProtocol.some(grant => coversPorts(grant, rule)))
+  if (!protocolGrants.some(grant => coversPorts(grant, rule)))
     throw new Fault(
       portOutsideGrant,
       `no single ${rule.protocol} grant on this client covers ${formatPorts(rule)}`
     )
-  admitTargets(allowedTargets(ofProtocol, rule), rule)
+  admitTargets(allowedTargets(protocolGrants, rule), rule)
 }
 
 function admitTargets(list: readonly Match[] | null, { targets, listenFrom, listenTo }: CheckedRule): void {

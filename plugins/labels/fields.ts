@@ -69,10 +69,10 @@ export const selectorFilter = (kind: Kind): ListFilter => ({
 })
 
 function conditionOf(kind: Kind, { key, isNegated, values }: Term) {
-  const ofKey = 'select record_id from labels where kind = ? and key = ?'
+  const selectByKey = 'select record_id from labels where kind = ? and key = ?'
   return {
     operator: isNegated ? 'not in' : 'in',
-    sql: values === null ? ofKey : `${ofKey} and value in (${values.map(() => '?').join(', ')})`,
+    sql: values === null ? selectByKey : `${selectByKey} and value in (${values.map(() => '?').join(', ')})`,
     params: [kind, key, ...(values ?? [])]
   }
 }

@@ -58,8 +58,8 @@ export async function sweep(rules: Rules, em: EntityManager): Promise<void> {
   )
 
   const users = new Map((await em.find(User, {})).map(({ id, createdAt }) => [id, createdAt]))
-  const ofUsers = await em.find(Label, { kind: 'user' })
-  const older = ofUsers.filter(
+  const userLabels = await em.find(Label, { kind: 'user' })
+  const older = userLabels.filter(
     ({ recordId, setAt }) => (users.get(recordId) ?? Number.POSITIVE_INFINITY) > setAt
   )
   await remove(

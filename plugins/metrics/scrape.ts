@@ -20,7 +20,7 @@ interface Options {
 /** Metrics collected at one time, and the pages of them that are being read. */
 interface Collected {
   readonly metrics: readonly Metric[]
-  readonly ofProcess: string
+  readonly processText: string
   readonly pages: Set<Readable>
 }
 
@@ -44,8 +44,8 @@ export function openScrape({ metrics, clock, log }: Options): Scrape {
         })
       }
     processMetrics ??= await openRegistry()
-    const ofProcess = (await processMetrics.metrics()).replaceAll(/ Nan$/gm, ' NaN') // as the format requires
-    return { metrics: [...byName.values()].flat(), ofProcess, pages: new Set() }
+    const processText = (await processMetrics.metrics()).replaceAll(/ Nan$/gm, ' NaN') // as the format requires
+    return { metrics: [...byName.values()].flat(), processText, pages: new Set() }
   }
 
   function pageOf(collected: Collected): Readable {
@@ -75,9 +75,9 @@ export function openScrape({ metrics, clock, log }: Options): Scrape {
   }
 }
 
-async function* renderChunks({ metrics, ofProcess }: Collected): AsyncIterable<Buffer> {
+async function* renderChunks({ metrics, processText }: Collected): AsyncIterable<Buffer> {
   yield* render(metrics)
-  yield Buffer.from(ofProcess)
+  yield Buffer.from(processText)
 }
 
 /** Copies one-shot iterators, because several pages may read the samples. */

@@ -82,15 +82,15 @@ const list = defineCommand({
   }),
   positional: ['user'],
   async run({ api, args: { user, client }, print }) {
-    const ofUser = (user_id: string) => api.rows('GET /v1/users/{user_id}/quotas', { path: { user_id } })
+    const userQuotas = (user_id: string) => api.rows('GET /v1/users/{user_id}/quotas', { path: { user_id } })
     const found = async (): Promise<readonly QuotaRow[]> => {
       if (client !== undefined) {
         const client_id = await findClientId(api, client)
         return api.rows('GET /v1/clients/{client_id}/quotas', { path: { client_id } })
       }
-      if (user !== undefined) return ofUser(user)
+      if (user !== undefined) return userQuotas(user)
       const me = await api.call('GET /v1/users/me')
-      return me.role === 'superadmin' ? api.rows('GET /v1/quotas') : ofUser(me.user_id)
+      return me.role === 'superadmin' ? api.rows('GET /v1/quotas') : userQuotas(me.user_id)
     }
     const rows = await found()
     const matches = (row: QuotaRow): boolean => user === undefined || row.user_id === user

@@ -21,7 +21,7 @@ interface Deps {
 
 const url = '/v1/users/:user_id/quotas/:client_id'
 
-const ofUser = defineList({
+const userQuotas = defineList({
   url: '/v1/users/:user_id/quotas',
   action: 'quota.list',
   access: 'user',
@@ -30,7 +30,7 @@ const ofUser = defineList({
   run: ({ quotas }: Deps, { params, principal }) => quotas.listOfUser(params.user_id, principal)
 })
 
-const ofClient = defineList({
+const clientQuotas = defineList({
   url: '/v1/clients/:client_id/quotas',
   action: 'quota.list-client',
   access: 'superadmin',
@@ -114,4 +114,4 @@ const status = defineRoute({
   run: ({ quotas }: Deps, { params, principal }) => quotas.read(params, principal)
 })
 
-export const routes = [ofUser, ofClient, all, set, change, remove, status]
+export const routes = [userQuotas, clientQuotas, all, set, change, remove, status]

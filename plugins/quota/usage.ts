@@ -1,4 +1,4 @@
-// Pure functions over the usage of a quota, so that the API, the ledger and the update for the agent agree.
+// Pure functions over the usage of a quota. The API, the ledger and the messages to the agent share them.
 import type { CommittedBytes } from '../stats/exports.ts'
 import type { Quota } from './entities.ts'
 import { firstOfMonth, type Period, periodAt } from './period.ts'
@@ -36,7 +36,7 @@ export const netUsage = ({ used, credit }: Pick<Quota, 'used' | 'credit'>): numb
 export const currentPeriod = ({ anchor, periodStart }: Quota, nowMs: number): Period =>
   periodAt(anchor, Math.max(Math.floor(nowMs / 1000), periodStart))
 
-/** Returns the quota in its current period. A new period begins without usage and credit. */
+/** Returns the quota in its current period. A new period begins without usage or credit. */
 export function rollOver(quota: Quota, nowMs: number): Quota {
   const period = currentPeriod(quota, nowMs)
   if (period.start === quota.periodStart) return quota
@@ -50,20 +50,23 @@ export const withExhaustion = (quota: Quota, nowMs: number): Quota => ({
 })
 
 /**
- * Returns the start of counting, in Unix seconds. If the clock was set back to before the period, all new bytes count in
- * that period.
+ * Returns the time from which bytes count, in Unix seconds. If the clock was set back to before the period, all new bytes
+ * count in that period.
  */
 export const countedSince = ({ periodStart, createdAt }: Quota, nowMs: number): number =>
   Math.min(Math.max(periodStart, Math.floor(createdAt / 1000)), Math.floor(nowMs / 1000))
 
 const spanSecs = { minute: 60, hour: 3600 } as const
 
-/** Adds committed bytes to a quota in its current period. A span counts in the period of its end, as on the agent. */
+/**
+ * Adds committed bytes to a quota in its current period. A minute or hour counts in the period in which it ends, as on
+ * the agent.
+ */
 export function withCommitted(quota: Quota, committed: readonly CommittedBytes[], nowMs: number): Quota {
   const since = countedSince(quota, nowMs)
   const added = committed
     .filter(({ startSecs, span }) => startSecs + spanSecs[span] > since)
     .reduce((sum, { bytesIn, bytesOut }) => sum + bytesIn + bytesOut, 0)
-  const used = Math.min(Number.MAX_SAFE_INTEGER, quota.used + added) // the update for the agent includes it
+  const used = Math.min(Number.MAX_SAFE_INTEGER, quota.used + added) // it is sent to the agent as an integer
   return withExhaustion({ ...quota, used }, nowMs)
 }

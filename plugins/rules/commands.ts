@@ -57,7 +57,8 @@ const push = defineCommand({
     paused: Type.Optional(Type.Boolean({ description: 'Keep the port, and forward nothing.' })),
     if_offline: Type.Optional(
       Type.Union([Type.Literal('refuse'), Type.Literal('queue')], {
-        description: 'Of a client that is away: refuse (default), or queue the rule until it is back.'
+        description:
+          'If the client is offline: refuse (default), or queue the rule until the client is online.'
       })
     ),
     ack_timeout_secs: Wait

@@ -6,8 +6,8 @@ const time = () => p.bigint('number') // ms since 1970, UTC
 export type Protocol = 'tcp' | 'udp'
 export type State = 'pending' | 'active' | 'paused' | 'failed' | 'draining'
 
-/** The fate of live connections if a change removes their target or pauses their rule. */
-export type Existing = 'keep' | 'drain' | 'cut'
+/** How a change treats live connections if it removes their target or pauses their rule. */
+export type ExistingMode = 'keep' | 'drain' | 'cut'
 
 export interface Ports {
   readonly from: number
@@ -22,9 +22,9 @@ export interface Target {
 }
 
 /** The definition that an agent last applied, while a change is pending. Moved ports have columns. */
-export interface Before {
+export interface EarlierDefinition {
   readonly rule: Pick<Rule, 'placedBy' | 'targets' | 'preferIpv6' | 'paused'>
-  readonly values: Readonly<Record<string, unknown>> // of the changed fields; null: there was none
+  readonly values: Readonly<Record<string, unknown>> // of the changed fields; null: no value
   /** After a refusal with `port_in_use`. 'keep': the earlier definition has the same port, so undoing does not help. */
   readonly whenPortInUse: 'undo' | 'keep'
 }
@@ -60,11 +60,11 @@ export const Rule = defineEntity({
     preferIpv6: p.boolean(),
     fields: p.json().$type<readonly string[]>(), // keys of its fields; a push needs all of them loaded
     paused: p.boolean().default(false),
-    before: p.json().$type<Before>().nullable(),
+    before: p.json().$type<EarlierDefinition>().nullable(),
     // The ports that the agent last applied, while a move is pending: old and new ports are reserved.
     movedFrom: p.integer().nullable(),
     movedTo: p.integer().nullable(),
-    existing: p.string().length(5).$type<Existing>().nullable(), // for the pending changes
+    existing: p.string().length(5).$type<ExistingMode>().nullable(), // for the pending changes
     state: p.string().length(8).$type<State>(),
     stateReason: p.string().length(64).nullable(),
     createdAt: time(),

@@ -93,9 +93,9 @@ function explain({ path, source, refused }: AskedCaller, call: AgentCall): Expla
     return [{ ...step, verdict: 'info', reason: null, text }]
   }
   const isIn = (of: Side): boolean => {
-    const ofRule = ({ spec: { id } }: FieldRule): boolean => id === spec.id
-    const own = call.rules.having(sides[of]).find(ofRule)?.value.prefixes ?? []
-    const listed = call.rules.having(lists).find(ofRule)?.value[of] ?? none[of]
+    const belongsToRule = ({ spec: { id } }: FieldRule): boolean => id === spec.id
+    const own = call.rules.having(sides[of]).find(belongsToRule)?.value.prefixes ?? []
+    const listed = call.rules.having(lists).find(belongsToRule)?.value[of] ?? none[of]
     return includes(pack(own), source) || includes(listed, source)
   }
   const stop = { ...step, verdict: 'stop', reason: refusal } as const

@@ -83,7 +83,7 @@ t.test('counters of a changed rule continue', async t => {
   t.equal((await scrape())('rule_connections_total', 'rule="rule-1"'), 6)
 })
 
-t.test('counters of all runs of a rule that changes again and again add up', async t => {
+t.test('counters of all runs of a rule that changes repeatedly add up', async t => {
   const { engine, connection, scrape, log } = await agentWithMetrics(t)
   for (let run = 1; run <= 4; run++) {
     await pushRule(connection, 'rule-1', run, 8080 + run)

@@ -167,20 +167,21 @@ t.test('a change of weights does not reopen the rule, other changes of its balan
     ]
   }
   const { engine, rules, codec } = open(t, t.testdir(), weighted)
-  const ofWeight = (idle_secs: number) => spec({ fields: { weight: codec.encode(IdleTime, { idle_secs }) } })
-  await rules.open(ofWeight(1))
+  const withWeight = (idle_secs: number) =>
+    spec({ fields: { weight: codec.encode(IdleTime, { idle_secs }) } })
+  await rules.open(withWeight(1))
 
-  await rules.open(ofWeight(2))
-  await rules.open(ofWeight(2))
+  await rules.open(withWeight(2))
+  await rules.open(withWeight(2))
   t.same(engine.weightsSet, [{ ruleId: 1, weights: [2] }])
   t.equal(engine.opened.length, 1)
 
-  const { id } = ofWeight(2)
+  const { id } = withWeight(2)
   rules.setWeights(id, [7])
   rules.setWeights('another', [8])
   t.same(engine.weightsSet.slice(1), [{ ruleId: 1, weights: [7] }])
 
-  await rules.open(ofWeight(10))
+  await rules.open(withWeight(10))
   await rules.open(spec())
   t.match(engine.opened, [
     { balance: { weights: [1] } },
@@ -327,11 +328,11 @@ t.test('a change that the engine refuses does not affect the open rule and its l
     ]
   }
   const { engine, rules, codec, unbound } = open(t, t.testdir(), limiting)
-  const ofLimit = (idle_secs: number) => ({ idle: codec.encode(IdleTime, { idle_secs }) })
-  await rules.open(spec({ fields: ofLimit(3) }))
+  const withLimit = (idle_secs: number) => ({ idle: codec.encode(IdleTime, { idle_secs }) })
+  await rules.open(spec({ fields: withLimit(3) }))
 
   engine.refuseNextOpen('EADDRINUSE')
-  await t.rejects(rules.open(spec({ from: 8081, to: 8081, fields: ofLimit(7) })), { code: 'port_in_use' })
+  await t.rejects(rules.open(spec({ from: 8081, to: 8081, fields: withLimit(7) })), { code: 'port_in_use' })
 
   t.same(engine.closed, [])
   t.same(unbound, [2])

@@ -24,9 +24,9 @@ async function readyz(origin: string) {
   return { status: reply.status, failed: checks.filter(({ status }) => status !== 'ok'), checks }
 }
 
-const ofFile = notOnPostgres('its store is a file')
+const needsFile = notOnPostgres('its store is a file')
 
-t.test('a server is not ready while its disk is full', { skip: noSmallDisk || ofFile }, async t => {
+t.test('a server is not ready while its disk is full', { skip: noSmallDisk || needsFile }, async t => {
   const disk = smallDisk(t, 16)
   const teardown = (release: () => unknown) => t.teardown(release)
   const { origin } = await testCluster({ teardown, testdir: () => disk.dir } as typeof t)
@@ -41,7 +41,7 @@ t.test('a server is not ready while its disk is full', { skip: noSmallDisk || of
   await until(async () => (await readyz(origin)).status === 200)
 })
 
-t.test('a server is not ready while its directory is missing', { skip: ofFile }, async t => {
+t.test('a server is not ready while its directory is missing', { skip: needsFile }, async t => {
   const { origin, dir } = await testCluster(t)
   t.equal((await readyz(origin)).status, 200)
 

@@ -11,7 +11,7 @@ t.test('an after-commit callback runs once, before change returns, even if the b
   t.teardown(repeated.close)
   const called: string[] = []
 
-  for (const store of [opened, repeated.storeOf(opened)]) {
+  for (const store of [opened, repeated.wrapStore(opened)]) {
     const result = await store.change(async em => {
       afterCommit(em, () => void called.push('first'))
       afterCommit(em, () => void called.push('second'))

@@ -16,10 +16,14 @@ t.test(
 )
 
 t.test('a lost connection throws store_unavailable', async t => {
-  const ofNode = (code: string) => Object.assign(new Error(''), { code })
-  for (const error of [ofNode('ECONNRESET'), ofNode('ERR_SOCKET_CLOSED'), new Error('Connection terminated')])
+  const nodeError = (code: string) => Object.assign(new Error(''), { code })
+  for (const error of [
+    nodeError('ECONNRESET'),
+    nodeError('ERR_SOCKET_CLOSED'),
+    new Error('Connection terminated')
+  ])
     t.ok(isLost(error), `${error}`)
 
-  t.match(faultOf(ofNode('ECONNREFUSED')), Fault)
-  t.notOk(isLost(ofNode('ERR_INVALID_ARG_TYPE')))
+  t.match(faultOf(nodeError('ECONNREFUSED')), Fault)
+  t.notOk(isLost(nodeError('ERR_INVALID_ARG_TYPE')))
 })

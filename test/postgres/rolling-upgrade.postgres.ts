@@ -187,13 +187,13 @@ t.test('a stopping server announces its stop, and its agents move to the peer se
   const made = await b.call('POST', '/v1/rules', rule)
   t.match(made, { status: 201, body: { state: 'active' } })
 
-  const isAway = new AbortController()
+  const isMoving = new AbortController()
   const endedAt: number[] = []
   const moved = agents.map(async (agent, at) => {
     await agent.closed()
     endedAt.push(performance.now())
     t.equal(agent.endCode(), 'shutting_down')
-    isAway.abort()
+    isMoving.abort()
     await wait(at === 0 ? 100 : 1000 * Math.random()) // like our agents, which wait a random part of a second
     return connect(t, b, ids[at] ?? '')
   })
@@ -207,7 +207,8 @@ t.test('a stopping server announces its stop, and its agents move to the peer se
   t.match(ready.body, { checks: [{ name: 'stopping', status: 'failed' }] })
   t.match(await a.call('GET', '/v1/servers'), { status: 200 }, 'the API still answers')
 
-  if (!isAway.signal.aborted) await new Promise(resolve => isAway.signal.addEventListener('abort', resolve))
+  if (!isMoving.signal.aborted)
+    await new Promise(resolve => isMoving.signal.addEventListener('abort', resolve))
   const change = await b.call('PATCH', `/v1/rules/${made.body.rule_id}`, { paused: true })
   t.match(change, { status: 200, body: { state: 'paused' } }, 'a change waits for the agent that is moving')
 

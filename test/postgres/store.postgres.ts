@@ -233,7 +233,7 @@ t.test('a change that conflicts runs again, and its rows are stored once', async
   t.equal(await nameOf('ann'), 'other 2, mine')
 })
 
-t.test('a change that conflicts again and again is refused with 503, and leaves no rows', async t => {
+t.test('a change that conflicts at every attempt is refused with 503, and leaves no rows', async t => {
   const { store, at, countUsers } = await opened(t)
   await store.change(em => em.insert(User, userOf('ann')))
   let runs = 0
@@ -349,7 +349,7 @@ t.test(
 )
 
 t.test(
-  'a connection lost in a migration is no fault of the migration, and the next start runs it',
+  'a connection lost during a migration does not count as a failed migration, and the next start runs it',
   async t => {
     const proxy = await proxyTo(t, await databaseOf(t))
     proxy.cutAt('create table "kernel_user"')

@@ -23,4 +23,4 @@ const repeated = openRepeatedChanges({
   tell: problem => appendFileSync(findingsFile, `${problem}\n`) // synchronous, since the process may be killed
 })
 
-export const openStore: typeof open = async (...args) => repeated.storeOf(await open(...args))
+export const openStore: typeof open = async (...args) => repeated.wrapStore(await open(...args))

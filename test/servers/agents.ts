@@ -30,8 +30,8 @@ const joinMs = 300_000
 
 /** Starts agents in a process and waits until all are connected. */
 export async function startFleet(place: ServerPlace, count: number, options: Options = {}): Promise<Fleet> {
-  const ofServers = new Map(place.servers.map(({ id, controlPort }) => [controlPort, id]))
-  const { first = 0, ports: ids = ofServers, env = {}, stateFile = '' } = options
+  const serverPorts = new Map(place.servers.map(({ id, controlPort }) => [controlPort, id]))
+  const { first = 0, ports: ids = serverPorts, env = {}, stateFile = '' } = options
   const agents = await place.addClients(count)
   const ports = [...ids.keys()]
   const fingerprint = place.servers[0]?.fingerprint() ?? ''

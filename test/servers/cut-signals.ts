@@ -1,4 +1,4 @@
-// Cuts the connections for signals between servers again and again: changes must still reach agents at peer servers.
+// Repeatedly cuts the signal connections between servers: changes must still reach agents at peer servers.
 import { startFleet } from './agents.ts'
 import { type Report, spread } from './checks.ts'
 import { oneOf, ruleOf, type ServerPlace } from './server-place.ts'

@@ -97,8 +97,8 @@ function wrongEntries({ registers, promoted, end }: Story): readonly unknown[] {
     })
   })
   const known = new Set(registers.map(({ ruleId }) => ruleId))
-  const ofNone = [...counts.keys()].filter(key => known.has(key.split(' ')[0] ?? ''))
-  return [...wrong, ...ofNone.map(key => ({ key, why: 'an entry without a write' }))]
+  const withoutWrite = [...counts.keys()].filter(key => known.has(key.split(' ')[0] ?? ''))
+  return [...wrong, ...withoutWrite.map(key => ({ key, why: 'an entry without a write' }))]
 }
 
 function wrongAgentRules({ end: { stored, agentRules } }: Story): readonly unknown[] {

@@ -1,4 +1,4 @@
-// Kills PostgreSQL again and again while callers make changes with keys at all servers.
+// Kills PostgreSQL repeatedly while callers make changes with keys at all servers.
 import { setTimeout as pause } from 'node:timers/promises'
 import { newId } from '../../kernel/base/id.ts'
 import { codeOf, decide, isMade, type Outcome } from './changes.ts'

@@ -19,7 +19,8 @@ interface Written {
 
 const settleMs = 3_000 // for the work of a server after SIGCONT
 /** Writes that a server makes for itself, not for an agent: it deletes old results and sends change signals to pages. */
-const ofServers = /^(servers_(server|task|request)|audit_|http_|auth_|console_change)|^servers_result DELETE/
+const ownStatements =
+  /^(servers_(server|task|request)|audit_|http_|auth_|console_change)|^servers_result DELETE/
 
 export const roleOf = (id: string): string => `sluice_${id}`
 
@@ -45,7 +46,7 @@ export async function pauseServers(
     moved += found.moved
   }
   report.figure('pauses', `${done}, ${victims.length} at a time; ${moved} agents moved`)
-  const found = [...written].filter(([of]) => !ofServers.test(of))
+  const found = [...written].filter(([of]) => !ownStatements.test(of))
   report.figure('writes of servers after SIGCONT', [...written.keys()].toSorted().join(', '))
   report.check('the servers stored nothing for agents that had moved', found.length === 0, found)
   report.check(

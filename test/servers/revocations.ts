@@ -1,4 +1,4 @@
-// Issues, uses and revokes tokens at any server. A revoked token is tried again and again.
+// Issues, uses and revokes tokens at any server. Retries revoked tokens repeatedly.
 import { setTimeout as pause } from 'node:timers/promises'
 import { decide, isMade } from './changes.ts'
 import { type Holder, oneOf, type ServerPlace } from './server-place.ts'

@@ -24,6 +24,6 @@ const lacks: Readonly<Record<string, string>> = {
 /** Returns the exhausted resource of this host that made a dial fail, or null. */
 export function lackOf({ code = '', syscall }: NodeJS.ErrnoException): string | null {
   // node:dgram binds before it connects, to a port of the system's choice.
-  const ofPorts = syscall === 'bind' ? 'EADDRINUSE' : 'EADDRNOTAVAIL'
-  return code === ofPorts ? 'no_local_port' : (lacks[code] ?? null)
+  const portExhaustion = syscall === 'bind' ? 'EADDRINUSE' : 'EADDRNOTAVAIL'
+  return code === portExhaustion ? 'no_local_port' : (lacks[code] ?? null)
 }

@@ -2,7 +2,7 @@
 import { Fault, reasonOf, storeOutcomeUnknown, storeUnavailable, storeUnusable } from '../../base/errors.ts'
 
 const details = { retry_after_secs: 2 }
-const away = (message: string, cause: unknown): Fault =>
+const temporaryFault = (message: string, cause: unknown): Fault =>
   new Fault(storeUnavailable, message, { cause, details })
 
 /** Returns the SQLSTATE of an error or its cause; null for a failed connection or a bug of ours. */
@@ -40,7 +40,7 @@ export function faultOf(error: unknown): unknown {
 }
 
 export const unavailable = (cause: unknown): Fault =>
-  away(`the store cannot be used now: ${reasonOf(cause)}; nothing was changed`, cause)
+  temporaryFault(`the store cannot be used now: ${reasonOf(cause)}; nothing was changed`, cause)
 
 /** True if the state of the connection is unknown. */
 export const isLost = (error: unknown): boolean => {
@@ -54,7 +54,7 @@ export const isCut = (error: unknown): boolean =>
   (/^(ECONNRESET|EPIPE)$/.test(errorCode(error)) || /terminated unexpectedly/.test(reasonOf(error)))
 
 export const conflict = (cause: unknown): Fault =>
-  away('other changes of the store came in between, again and again; try again', cause)
+  temporaryFault('concurrent changes of the store conflicted with every attempt; try again', cause)
 
 const unknown =
   'the connection to the store was lost while the change was committed: it is made, or not. ' +
@@ -63,8 +63,8 @@ const unknown =
 export const unknownOutcome = (cause: unknown): Fault =>
   new Fault(storeOutcomeUnknown, unknown, { cause, details })
 
-/** Temporary: the server is unreachable, starting, stopping, or out of connections. */
-const isAway = (error: unknown): boolean =>
+/** True if the server is unreachable, starting, stopping, or out of connections. */
+const isUnreachable = (error: unknown): boolean =>
   stateOf(error) === null ? isLostConnection(error) : /^(08|53|57P)/.test(stateOf(error) ?? '')
 
 /** Returns the reason and remedy for a failed start. Temporary failures do not have exit status 78. */
@@ -78,11 +78,11 @@ export function refusalOf(error: unknown, at: { host: string; user: string; data
       ? `create it: create database ${at.database} owner ${at.user} encoding 'UTF8' template template0`
       : state !== ''
         ? 'see the log of PostgreSQL'
-        : isAway(error)
+        : isUnreachable(error)
           ? `start PostgreSQL at ${at.host}, or correct store_url`
           : 'correct store_url, for TLS its sslmode and sslrootcert'
   return new Fault(
-    isAway(error) && !isPassword ? storeUnavailable : storeUnusable,
+    isUnreachable(error) && !isPassword ? storeUnavailable : storeUnusable,
     `the database ${at.database} at ${at.host} cannot be opened: ${reason}; ${remedy}`,
     { cause: error }
   )

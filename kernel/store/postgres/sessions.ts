@@ -249,7 +249,7 @@ async function requireUsable(client: Client): Promise<void> {
     refuse(`its encoding is ${encoding}; create one with: encoding 'UTF8' template template0`)
   if (isCopy) refuse('it is a standby, which takes no changes; name the primary in store_url')
   if (!mayCreate)
-    refuse(`${user} may not create tables in it; run in it: grant create, usage on schema public to ${user}`)
+    refuse(`${user} cannot create tables in it; run there: grant create, usage on schema public to ${user}`)
 }
 
 const numbers = { int8: 20, int4: 23, int2: 21, float4: 700, float8: 701, numeric: 1700 }

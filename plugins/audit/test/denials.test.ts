@@ -55,9 +55,9 @@ t.test('denials of an authenticated principal are aggregated per action, code an
 })
 
 t.test('a refusal is written and counted once when its transaction runs again', async t => {
-  const { storeOf, close } = openRepeatedChanges({ placeOf: () => 'a refusal' })
+  const { wrapStore, close } = openRepeatedChanges({ placeOf: () => 'a refusal' })
   t.teardown(close)
-  const { call, entries, as, server } = await auditFixture(t, { storeOf })
+  const { call, entries, as, server } = await auditFixture(t, { wrapStore })
   const { store, auditLog } = server.depsOf('audit') as Kernel & { readonly auditLog: AuditLog }
 
   for (let i = 0; i < 2; i++) await call('GET', '/v1/audit', undefined, as('ann'))

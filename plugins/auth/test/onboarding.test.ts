@@ -89,14 +89,14 @@ t.test('the setup token expires after 30 minutes and at a restart', async t => {
 
 t.test('only the setup token of the latest start is valid, at all servers of the store', async t => {
   const app = await authServer(t)
-  const ofOther = openSetupToken(depsOf(app))
+  const otherSetupToken = openSetupToken(depsOf(app))
 
-  const setup_token = await ofOther.make()
+  const setup_token = await otherSetupToken.make()
 
   t.match(await onboard(app), { status: 401, body: { error: { code: 'setup_token_invalid' } } })
   t.notOk(storeBytes(app.dir).includes(setup_token))
   t.match(await onboard(app, { setup_token }), { status: 201 })
-  t.notOk(await ofOther.isValid(setup_token))
+  t.notOk(await otherSetupToken.isValid(setup_token))
 })
 
 t.test('only one of several concurrent onboardings succeeds', async t => {
@@ -146,12 +146,12 @@ t.test('a clock step neither ends nor prolongs the setup token', async t => {
   for (const ms of [3_600_000, -400 * 24 * 3_600_000]) {
     const app = await authServer(t, { dir: t.testdir() })
     app.clock.step(ms)
-    await app.clock.advance(30 * 60_000)
+    await app.clock.advance(30 * minuteMs)
     t.match(await onboard(app), { status: 401, body: { error: { code: 'setup_token_invalid' } } })
 
     const young = await authServer(t, { dir: t.testdir() })
     young.clock.step(ms)
-    await young.clock.advance(30 * 60_000 - 1)
+    await young.clock.advance(30 * minuteMs - 1)
     t.equal((await onboard(young)).status, 201, `by ${ms} ms`)
   }
 })

@@ -98,9 +98,9 @@ for (const engine of engines) {
     const { port } = await push(engine, { targets: [local(a), local(b)], balance: 'least_connections' })
     const held = [...(await Promise.all([call(t, port), call(t, port), call(t, port), call(t, port)]))]
 
-    const ofA = held.filter(([answer]) => answer === String(a.port))
-    t.equal(ofA.length, 2)
-    for (const [, socket] of ofA) {
+    const heldByA = held.filter(([answer]) => answer === String(a.port))
+    t.equal(heldByA.length, 2)
+    for (const [, socket] of heldByA) {
       socket.end()
       await once(socket, 'close')
     }

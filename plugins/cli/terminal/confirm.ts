@@ -4,14 +4,14 @@ import type { CommandCall } from '../../../kernel/cli/command.ts'
 
 interface Options {
   readonly input: NodeJS.ReadableStream
-  readonly isSure: boolean // --yes
+  readonly isConfirmed: boolean // --yes
 }
 
-/** Returns the `confirm` of a command, which asks at a terminal unless --yes was given. */
+/** Returns the `confirm` function of a command. It prompts on a terminal unless --yes was given. */
 export const openConfirm =
-  ({ input, isSure }: Options): CommandCall<object>['confirm'] =>
+  ({ input, isConfirmed }: Options): CommandCall<object>['confirm'] =>
   async (question, { losses = async () => [], unattended = 'proceed' } = {}) => {
-    if (isSure) return
+    if (isConfirmed) return
     if (!('isTTY' in input) || input.isTTY !== true) {
       if (unattended === 'proceed') return
       throw new Fault(wrongUsage, `standard input is not a terminal: ${question} Give --yes`)

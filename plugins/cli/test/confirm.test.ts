@@ -8,28 +8,31 @@ const terminal = (answer: string) => {
   return input
 }
 
-t.test('at a terminal the losses are shown, and only y or yes confirms', async t => {
-  let wasShown = 0
+t.test('on a terminal the prompt shows the losses, and only y or yes confirms', async t => {
+  let timesShown = 0
   const losses = async () => {
-    wasShown++
+    timesShown++
     return ['3 rules']
   }
   for (const answer of ['y', 'yes', ' Y '])
-    await openConfirm({ input: terminal(answer), isSure: false })('Delete?', { losses })
+    await openConfirm({ input: terminal(answer), isConfirmed: false })('Delete?', { losses })
   for (const answer of ['', 'n', 'yep'])
-    await t.rejects(openConfirm({ input: terminal(answer), isSure: false })('Delete?', { losses }), {
+    await t.rejects(openConfirm({ input: terminal(answer), isConfirmed: false })('Delete?', { losses }), {
       errorCode: { exit: 2 },
       message: /nothing was changed/
     })
-  t.equal(wasShown, 6)
+  t.equal(timesShown, 6)
 })
 
-t.test('with --yes or without a terminal there is no question', async t => {
-  const losses = () => t.fail('shown to nobody') as never
-  await openConfirm({ input: terminal('n'), isSure: true })('Delete?', { losses })
-  await openConfirm({ input: new PassThrough(), isSure: false })('Delete?', { losses })
+t.test('there is no prompt with --yes or without a terminal', async t => {
+  const losses = () => t.fail('nobody sees the losses') as never
+  await openConfirm({ input: terminal('n'), isConfirmed: true })('Delete?', { losses })
+  await openConfirm({ input: new PassThrough(), isConfirmed: false })('Delete?', { losses })
   await t.rejects(
-    openConfirm({ input: new PassThrough(), isSure: false })('Remove all?', { losses, unattended: 'refuse' }),
+    openConfirm({ input: new PassThrough(), isConfirmed: false })('Remove all?', {
+      losses,
+      unattended: 'refuse'
+    }),
     { message: /not a terminal: Remove all\? Give --yes/ }
   )
 })

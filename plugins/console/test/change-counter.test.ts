@@ -69,7 +69,7 @@ t.test('a rule state is a change for its owner and superadmins only', async t =>
   t.equal(after.ben, before.ben)
 })
 
-t.test('a denied call is no change', async t => {
+t.test('a denied call is not a change', async t => {
   const { ann, seen } = await open(t)
   const before = await seen()
 

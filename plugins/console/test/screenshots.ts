@@ -224,7 +224,7 @@ async function clientOffline(): Promise<void> {
   await settled(page)
   await picture('client-offline', [light, phone])
   await open('/')
-  await picture('overview-away', [light, phone])
+  await picture('overview-offline', [light, phone])
 }
 
 /** A page that loads, and one that fails. */

@@ -49,11 +49,11 @@ export function openHandshake(options: Options): Handshake {
   return async ({ token, ...hello }, remoteAddr) => {
     requireVersion({ remoteAddr, agentVersion: hello.agent_version, version: hello.protocol_version })
     const tokenHash = hashOf(token)
-    const ofStore = generationNow()
+    const storeGeneration = generationNow()
     const { clientId, clientName, generation } = await store.read(async em => {
       const client = await clientOf(tokenHash, em)
-      const ofClient = await generationOf(client.id, ofStore, em)
-      return { clientId: client.id, clientName: client.name, generation: ofClient }
+      const clientGeneration = await generationOf(client.id, storeGeneration, em)
+      return { clientId: client.id, clientName: client.name, generation: clientGeneration }
     })
     const capabilities = internCapabilities(hello.capabilities?.versions ?? null)
     const sessionId = newId(clock.now())
@@ -71,7 +71,7 @@ export function openHandshake(options: Options): Handshake {
       Promise.all(filled(connectionSlot).map(({ value }) => value.welcome?.({ clientId })))
     )
     return {
-      isCurrent: () => ofStore === generationNow(),
+      isCurrent: () => storeGeneration === generationNow(),
       agent: { clientId, clientName, tokenHash, sessionId, generation, remoteAddr, hello, capabilities },
       welcome: {
         server_version: version,

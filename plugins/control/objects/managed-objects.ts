@@ -37,8 +37,8 @@ export function openManagedObjects(services: Services): ManagedObjects {
     objects: readonly ObjectKey[],
     removal: ManagedObject['removal']
   ): Promise<number> {
-    const ofClient = Map.groupBy(objects, ({ clientId }) => clientId)
-    const isSingle = ({ clientId }: ObjectKey): boolean => ofClient.get(clientId)?.length === 1
+    const byClient = Map.groupBy(objects, ({ clientId }) => clientId)
+    const isSingle = ({ clientId }: ObjectKey): boolean => byClient.get(clientId)?.length === 1
     const others = objects.filter(key => !isSingle(key)).map(key => [key])
     const revisions = new Map<ObjectKey, number>()
     for (const some of [...rowBatches(objects.filter(isSingle), valuesOfRow), ...others]) {

@@ -17,22 +17,22 @@ function containing(failed: unknown[]): FakeClock {
 }
 
 t.test('a server survives chores that are due while the store is unavailable', async t => {
-  let isAway = false
+  let isUnavailable = false
   const failed: unknown[] = []
   const app = await testServer(t, {
     clock: containing(failed),
-    storeOf: store =>
+    wrapStore: store =>
       new Proxy(store, {
         get: (of, name) =>
-          isAway && name === 'change'
-            ? () => Promise.reject(new Fault(storeUnavailable, 'the store is away'))
+          isUnavailable && name === 'change'
+            ? () => Promise.reject(new Fault(storeUnavailable, 'the store is unavailable'))
             : Reflect.get(of, name, of)
       })
   })
 
-  isAway = true
+  isUnavailable = true
   await app.clock.advance(3_600_000)
-  isAway = false
+  isUnavailable = false
 
   t.ok(failed.length > 0, 'the clock gets the failures')
   t.same(

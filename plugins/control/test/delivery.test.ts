@@ -1,4 +1,4 @@
-// Plugins that wait for an agent's result for an object.
+// Deliveries: a plugin waits until the agent reports a result for a managed object.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
 import { Fault, storeUnavailable } from '../../../kernel/base/errors.ts'
@@ -29,29 +29,31 @@ t.test("a delivery resolves with the agent's result", async t => {
 })
 
 t.test('an answer that arrives while the store is unavailable is stored later', async t => {
-  let isAway = false
+  let isUnavailable = false
   const refused = Promise.withResolvers<void>()
-  const storeOf = (opened: Database): Database => ({
+  const wrapStore = (opened: Database): Database => ({
     ...opened,
     async change(work) {
-      if (!isAway) return opened.change(work)
+      if (!isUnavailable) return opened.change(work)
       refused.resolve()
-      throw new Fault(storeUnavailable, 'away')
+      throw new Fault(storeUnavailable, 'unavailable')
     }
   })
-  const { enroll, agent, put, waitForResults, results, events, clock } = await controlFixture(t, { storeOf })
+  const { enroll, agent, put, waitForResults, results, events, clock } = await controlFixture(t, {
+    wrapStore
+  })
   const { clientId, token } = await enroll()
   const answering = Promise.withResolvers<void>()
   const edge = await agent(token, { react: () => answering.promise })
   await put(clientId, 'a')
   await edge.until(Put.name)
 
-  isAway = true
+  isUnavailable = true
   answering.resolve()
   await refused.promise
-  for (let turn = 0; turn < 10; turn++) await nextTurn() // whatever is tried again at once
+  for (let turn = 0; turn < 10; turn++) await nextTurn() // immediate retries would run here
   t.same(results, [])
-  isAway = false
+  isUnavailable = false
   await clock.advance(2_000)
   await waitForResults(1)
 
@@ -66,22 +68,25 @@ t.test('a delivery does not wait for a client that is offline', async t => {
   t.equal(await control.objects.deliver(objectOf(clientId), 'push'), null)
 })
 
-t.test('an agent without the capability of a kind gets no object of it, and is not waited for', async t => {
-  const { enroll, agent, put, drop, waitForResults, control } = await controlFixture(t, {
-    kinds: [{ capability }]
-  })
-  const { clientId, token } = await enroll()
-  const { received } = await agent(token, { capabilities: {} })
-  await put(clientId, 'a', 'b')
+t.test(
+  'an agent without the capability for a kind gets no objects of it, and no delivery waits for it',
+  async t => {
+    const { enroll, agent, put, drop, waitForResults, control } = await controlFixture(t, {
+      kinds: [{ capability }]
+    })
+    const { clientId, token } = await enroll()
+    const { received } = await agent(token, { capabilities: {} })
+    await put(clientId, 'a', 'b')
 
-  t.equal(await control.objects.deliver(objectOf(clientId), 'push'), null)
-  await drop(clientId, 'b', 'cut')
-  await waitForResults(1)
+    t.equal(await control.objects.deliver(objectOf(clientId), 'push'), null)
+    await drop(clientId, 'b', 'cut')
+    await waitForResults(1)
 
-  t.notOk(received.some(({ name }) => name === Put.name))
-})
+    t.notOk(received.some(({ name }) => name === Put.name))
+  }
+)
 
-t.test('a delivery ends without a result after its time-out, and with the stream', async t => {
+t.test('a delivery ends without a result when it times out or the stream closes', async t => {
   const { enroll, agent, put, control, clock } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const edge = await agent(token, { react: () => 'never' })
@@ -96,7 +101,7 @@ t.test('a delivery ends without a result after its time-out, and with the stream
   t.equal(await long, null)
 })
 
-t.test('a removal, and a refusal by the plugin itself, end the waits for pushes', async t => {
+t.test('a removal or a refusal by the plugin ends pending push deliveries', async t => {
   const { enroll, agent, put, control } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const edge = await agent(token, { react: () => 'never' })
@@ -112,13 +117,13 @@ t.test('a removal, and a refusal by the plugin itself, end the waits for pushes'
 })
 
 t.test(
-  "objects of many clients are put with a few statements, each with its client's next revision",
+  "objects of many clients are put in a few statements, and each gets its client's next revision",
   { skip: notRepeated('it counts statements') },
   async t => {
     let statements = 0
     const { control, store, enroll, rows } = await controlFixture(t)
-    const edges = await Promise.all(Array.from({ length: 20 }, (_, i) => enroll(`edge-${i}`)))
-    const [first, ...others] = edges
+    const clients = await Promise.all(Array.from({ length: 20 }, (_, i) => enroll(`edge-${i}`)))
+    const [first, ...others] = clients
     if (!first) throw new RangeError('there are no clients')
     await store.change(em => control.objects.drop(em, objectOf(first.clientId), 'cut'))
 
@@ -136,14 +141,14 @@ t.test(
       return control.objects.put(Object.assign(em, { execute: counting }), ...keys)
     })
 
-    t.same(await rows(first.clientId), ['a@2', 'b@3'], 'a client with two of them takes two revisions')
+    t.same(await rows(first.clientId), ['a@2', 'b@3'], 'two objects of one client get two revisions')
     t.equal(last, 3)
     for (const { clientId } of others) t.same(await rows(clientId), ['a@1'])
-    t.ok(statements <= edges.length / 2, `${statements} statements`)
+    t.ok(statements <= clients.length / 2, `${statements} statements`)
     await t.rejects(
       store.change(em => control.objects.put(em, objectOf(first.clientId, 'c'), objectOf('nobody', 'c'))),
       /nobody is not enrolled/
     )
-    t.same(await rows(first.clientId), ['a@2', 'b@3'], 'all or none')
+    t.same(await rows(first.clientId), ['a@2', 'b@3'], 'a failed put stores nothing')
   }
 )

@@ -99,7 +99,7 @@ interface Options {
   readonly preAuthHandlers?: readonly BoundHandler[]
   readonly clock?: Clock
   readonly kinds?: readonly Partial<ObjectKind>[]
-  readonly storeOf?: (opened: Database) => Database // what the control stream gets
+  readonly wrapStore?: (opened: Database) => Database // what the control stream gets
 }
 
 export async function controlFixture(t: Test, options: Options = {}): Promise<ControlFixture> {
@@ -120,7 +120,7 @@ export async function controlFixture(t: Test, options: Options = {}): Promise<Co
     configOf: () => ({ control_listen: '127.0.0.1:0' }),
     dataDir: dir,
     version: '2.0.0',
-    store: options.storeOf?.(store) ?? store,
+    store: options.wrapStore?.(store) ?? store,
     clock: options.clock ?? clock,
     log: recordLog(log),
     codec,

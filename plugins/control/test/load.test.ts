@@ -1,4 +1,4 @@
-// Many agents that reconnect at once, and one that reconnects again and again. For the full number of reconnects:
+// Many agents that reconnect at once, and one that reconnects repeatedly. For the full number of reconnects:
 //   SLUICE_RECONNECTS=10000 node plugins/control/test/load.test.ts
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -91,14 +91,14 @@ t.test(
   `${agents} agents that return and leave at once cost few changes of the store, and no handlers`,
   async t => {
     let changes = 0
-    const storeOf = (opened: Database): Database => ({
+    const wrapStore = (opened: Database): Database => ({
       ...opened,
       change(work) {
         changes += 1
         return opened.change(work)
       }
     })
-    const { enroll, agent, control, handlersBound } = await controlFixture(t, { storeOf })
+    const { enroll, agent, control, handlersBound } = await controlFixture(t, { wrapStore })
     const tokens = await Promise.all(Array.from({ length: agents }, (_, i) => enroll(`edge-${i}`)))
     changes = 0
 
@@ -119,14 +119,14 @@ t.test(
 /** A fleet with one thing each, which `changeAll` changes for all at once: resolves when all have answered. */
 async function openFleet(t: Test, kind: Partial<ObjectKind>) {
   let reads = 0
-  const storeOf = (opened: Database): Database => ({
+  const wrapStore = (opened: Database): Database => ({
     ...opened,
     read(work) {
       reads += 1
       return opened.read(work)
     }
   })
-  const fixture = await controlFixture(t, { storeOf, kinds: [kind] })
+  const fixture = await controlFixture(t, { wrapStore, kinds: [kind] })
   const { enroll, agent, control, store, texts, results, waitForResults } = fixture
   const clients = await Promise.all(Array.from({ length: agents }, (_, i) => enroll(`edge-${i}`)))
   const objects = clients.map(({ clientId }) => ({ clientId, kind: 'thing', id: clientId }))

@@ -202,7 +202,7 @@ t.test(
   }
 )
 
-t.test('one agent that reconnects again and again is no conflict', async t => {
+t.test('one agent that reconnects repeatedly is not a session conflict', async t => {
   const { agent, enroll, events } = await controlFixture(t)
   const { token } = await enroll()
 

@@ -1,17 +1,17 @@
-// Users who cannot sign in, and tokens.
+// Checks of users who cannot sign in, and of tokens that expire or are unused.
 import { storePlace } from '../context.ts'
 import { defineCheck, type Finding } from '../exports.ts'
 import { listNames, plural } from '../finding-text.ts'
 
 const dayMs = 86_400_000
 
-type UserId =
+type UsersFindingId =
   | 'users.no_administrator'
   | 'users.one_administrator'
   | 'users.no_access'
   | 'users.password_expired'
 
-export const users = defineCheck<UserId>({
+export const users = defineCheck<UsersFindingId>({
   name: 'users',
   roles: ['server'],
   findings: {
@@ -22,7 +22,7 @@ export const users = defineCheck<UserId>({
     },
     'users.one_administrator': {
       status: 'warn',
-      when: 'only one enabled user is an administrator: to replace a lost password you need the server host',
+      when: 'only one enabled user is an administrator: a lost password can be replaced only on the server host',
       remedy: 'create a second one: sluice user create NAME --role superadmin'
     },
     'users.no_access': {
@@ -39,28 +39,31 @@ export const users = defineCheck<UserId>({
   },
   async run({ dir, now, query, keys }) {
     if (storePlace({ dir, keys }) === null)
-      return [{ ok: 'the first start prints how to create the first one' }]
+      return [{ ok: 'the first start prints how to create the first administrator' }]
     const enabled = await query<{ id: string; role: string }>(
       'kernel_user',
       'select id, role from kernel_user where not disabled order by id'
     )
-    const found: Finding<UserId>[] = []
+    const findings: Finding<UsersFindingId>[] = []
     const administrators = enabled.filter(({ role }) => role === 'superadmin')
     if (administrators.length === 0 && keys['operator_token'] === undefined)
-      found.push({ id: 'users.no_administrator', message: 'there is no enabled superadmin' })
+      findings.push({ id: 'users.no_administrator', message: 'there is no enabled superadmin' })
     if (administrators.length === 1 && keys['operator_token'] === undefined)
-      found.push({ id: 'users.one_administrator', message: `only ${administrators[0]?.id} is a superadmin` })
-    const without = await query<{ id: string }>(
+      findings.push({
+        id: 'users.one_administrator',
+        message: `only ${administrators[0]?.id} is a superadmin`
+      })
+    const withoutAccess = await query<{ id: string }>(
       'auth_password',
       `select id from kernel_user where not disabled
        and id not in (select user_id from auth_password) and id not in (select user_id from auth_session)
        and id not in (select user_id from kernel_credential
          where revoked_at is null and coalesce(expires_at, ${now} + 1) > ${now}) order by id`
     )
-    if (without.length > 0)
-      found.push({
+    if (withoutAccess.length > 0)
+      findings.push({
         id: 'users.no_access',
-        message: `cannot sign in: ${listNames(without.map(({ id }) => id))}`
+        message: `cannot sign in: ${listNames(withoutAccess.map(({ id }) => id))}`
       })
     const expired = await query<{ id: string }>(
       'auth_password',
@@ -68,8 +71,8 @@ export const users = defineCheck<UserId>({
        where not disabled and expires_at < ${now} order by user_id`
     )
     if (expired.length > 0)
-      found.push({ id: 'users.password_expired', message: listNames(expired.map(({ id }) => id)) })
-    return found.length > 0 ? found : [{ ok: plural(enabled.length, 'enabled user') }]
+      findings.push({ id: 'users.password_expired', message: listNames(expired.map(({ id }) => id)) })
+    return findings.length > 0 ? findings : [{ ok: plural(enabled.length, 'enabled user') }]
   }
 })
 
@@ -89,13 +92,13 @@ export const credentials = defineCheck({
     }
   },
   async run({ now, query }) {
-    const valid = `from kernel_credential where revoked_at is null and coalesce(expires_at, ${now} + 1) > ${now}`
+    const fromValidTokens = `from kernel_credential where revoked_at is null and coalesce(expires_at, ${now} + 1) > ${now}`
     const rows = await query<{ id: string; user: string; expires: number | null; used: number }>(
       'kernel_credential',
       `select id, user_id as user, expires_at as expires, coalesce(last_used_at, created_at) as used
-       ${valid} order by user_id, id`
+       ${fromValidTokens} order by user_id, id`
     )
-    const find = (id: 'credentials.expire' | 'credentials.unused', tokens: typeof rows) =>
+    const report = (id: 'credentials.expire' | 'credentials.unused', tokens: typeof rows) =>
       tokens.length === 0
         ? []
         : [
@@ -108,11 +111,11 @@ export const credentials = defineCheck({
             }
           ]
     const all = [
-      ...find(
+      ...report(
         'credentials.expire',
         rows.filter(({ expires }) => expires !== null && expires < now + 7 * dayMs)
       ),
-      ...find(
+      ...report(
         'credentials.unused',
         rows.filter(({ expires, used }) => expires === null && used < now - 90 * dayMs)
       )

@@ -6,7 +6,7 @@ import { reasonOf } from '../../../kernel/base/errors.ts'
 import { type DoctorContext, defineCheck, type Finding } from '../exports.ts'
 import { listNames, plural } from '../finding-text.ts'
 
-type Id =
+type FindingId =
   | 'agent.not_enrolled'
   | 'agent.bundle'
   | 'agent.revoked'
@@ -16,7 +16,7 @@ type Id =
   | 'agent.pin'
   | 'agent.not_in_force'
 
-export const agent = defineCheck<Id>({
+export const agent = defineCheck<FindingId>({
   name: 'agent',
   roles: ['agent'],
   findings: {
@@ -83,11 +83,11 @@ export const agent = defineCheck<Id>({
   }
 })
 
-async function askStatus({ dir }: DoctorContext): Promise<Finding<Id>[]> {
+async function askStatus({ dir }: DoctorContext): Promise<Finding<FindingId>[]> {
   const { askAgent } = await import('../../../agent/local/ask-agent.ts')
   const answer = await askAgent(dir, { command: 'status', args: {} }, systemClock)
   const { connected, reason, server_endpoint, not_in_force, rules } = answer as Status
-  const found: Finding<Id>[] = connected
+  const found: Finding<FindingId>[] = connected
     ? [{ ok: `connected to ${server_endpoint}; ${plural(rules.open, 'rule')} open` }]
     : [{ id: 'agent.not_connected', message: `not connected to ${server_endpoint}: ${reason}` }]
   const failed = not_in_force.filter(({ message }) => message !== 'closed') // closed by a schedule
@@ -100,7 +100,7 @@ async function askStatus({ dir }: DoctorContext): Promise<Finding<Id>[]> {
 
 type Status = import('../../../agent/local/status-command.ts').AgentStatus
 
-async function tryEndpoint(endpoint: string, pins: readonly string[]): Promise<Finding<Id>> {
+async function tryEndpoint(endpoint: string, pins: readonly string[]): Promise<Finding<FindingId>> {
   const { connectPinned, PinMismatch } = await import('../../../agent/link/connect-pinned.ts')
   const { signal } = new AbortController()
   try {

@@ -77,7 +77,7 @@ function catchFault(work: () => void): Fault | null {
   }
 }
 
-type Id =
+type FindingId =
   | 'api.exposed'
   | 'api.certificate_unreadable'
   | 'api.certificate_expired'
@@ -85,7 +85,7 @@ type Id =
   | 'api.certificate_name'
   | 'metrics.exposed'
 
-export const api = defineCheck<Id>({
+export const api = defineCheck<FindingId>({
   name: 'api',
   roles: ['server'],
   findings: {
@@ -124,7 +124,7 @@ export const api = defineCheck<Id>({
   async run({ keys, now }) {
     const path = keys['operator_http_tls_cert_path']
     const hasTrustedProxy = (keys['trusted_proxies'] as readonly string[] | undefined)?.length !== 0
-    const found: Finding<Id>[] = []
+    const found: Finding<FindingId>[] = []
     const listen = String(keys['operator_http_listen'])
     if (!isLoopback(listen) && path === undefined && !hasTrustedProxy)
       found.push({ id: 'api.exposed', message: `operator_http_listen is ${listen}, without TLS` })
@@ -136,7 +136,7 @@ export const api = defineCheck<Id>({
   }
 })
 
-function checkApiCertificate(path: string, origin: unknown, now: number): Finding<Id>[] {
+function checkApiCertificate(path: string, origin: unknown, now: number): Finding<FindingId>[] {
   let own: X509Certificate
   try {
     own = new X509Certificate(readFileSync(path))
@@ -144,7 +144,7 @@ function checkApiCertificate(path: string, origin: unknown, now: number): Findin
     return [{ id: 'api.certificate_unreadable', message: `${path}: ${reasonOf(error)}` }]
   }
   const end = own.validToDate
-  const found: Finding<Id>[] = []
+  const found: Finding<FindingId>[] = []
   if (end.getTime() < now)
     found.push({ id: 'api.certificate_expired', message: `${path} expired at ${end.toISOString()}` })
   else if (end.getTime() < now + soonMs)

@@ -7,7 +7,7 @@ import { formatAge, listNames } from '../finding-text.ts'
 const hourMs = 3_600_000
 const offlineMs = 7 * 24 * hourMs
 
-type Id = 'clients.older' | 'clients.newer' | 'clients.unseen' | 'clients.offline'
+type FindingId = 'clients.older' | 'clients.newer' | 'clients.unseen' | 'clients.offline'
 
 interface Row {
   readonly name: string
@@ -16,7 +16,7 @@ interface Row {
   readonly seen: number | null
 }
 
-export const clients = defineCheck<Id>({
+export const clients = defineCheck<FindingId>({
   name: 'clients',
   roles: ['server'],
   findings: {
@@ -48,9 +48,14 @@ export const clients = defineCheck<Id>({
       `select name, agent_version as version, enrolled_at as enrolled, last_seen_at as seen
        from kernel_client where revoked_at is null and token_hash is not null order by name`
     )
-    const found: Finding<Id>[] = []
+    const found: Finding<FindingId>[] = []
     const ours = ownVersion()
-    const report = (id: Id, rows: readonly Row[], text: (row: Row) => string, prefix: string): void => {
+    const report = (
+      id: FindingId,
+      rows: readonly Row[],
+      text: (row: Row) => string,
+      prefix: string
+    ): void => {
       if (rows.length > 0) found.push({ id, message: `${prefix}: ${listNames(rows.map(text))}` })
     }
     const withVersion = ({ name, version }: Row): string => `${name} ${version}`

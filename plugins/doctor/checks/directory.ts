@@ -54,9 +54,9 @@ const wantedFreeBytes = 512 * 2 ** 20
 const neededFreeBytes = 16 * 2 ** 20
 const wantedFreeInodes = 1000
 
-type DiskId = 'disk.full' | 'disk.low' | 'disk.inodes' | 'disk.read_only'
+type DiskFindingId = 'disk.full' | 'disk.low' | 'disk.inodes' | 'disk.read_only'
 
-export const disk = defineCheck<DiskId>({
+export const disk = defineCheck<DiskFindingId>({
   name: 'disk',
   roles: ['server', 'agent'],
   findings: {
@@ -84,7 +84,7 @@ export const disk = defineCheck<DiskId>({
   async run({ dir, host }) {
     const at = nearest(dir)
     const { bytes, files, isReadOnly } = await host.space(at)
-    const found: Finding<DiskId>[] = []
+    const found: Finding<DiskFindingId>[] = []
     const message = `${Math.floor(bytes / 2 ** 20)} MiB free at ${at}`
     if (bytes < neededFreeBytes) found.push({ id: 'disk.full', message })
     else if (bytes < wantedFreeBytes) found.push({ id: 'disk.low', message })

@@ -12,14 +12,14 @@ import { type DoctorContext, defineCheck, type Finding } from '../exports.ts'
 
 const connectTimeoutMs = 5_000
 
-type Id =
+type FindingId =
   | 'endpoint.missing'
   | 'endpoint.loopback'
   | 'endpoint.unusable'
   | 'endpoint.silent'
   | 'endpoint.other_server'
 
-export const endpoint = defineCheck<Id>({
+export const endpoint = defineCheck<FindingId>({
   name: 'endpoint',
   roles: ['server'],
   findings: {
@@ -66,16 +66,16 @@ async function checkEndpoint(
   endpoint: string,
   current: ServedCertificate,
   isRunning: boolean
-): Promise<Finding<Id>[]> {
+): Promise<Finding<FindingId>[]> {
   const fault = endpointFault(endpoint, current.cert)
   if (fault) return [{ id: 'endpoint.unusable', message: fault.message }]
-  const loopback: Finding<Id>[] = /^(127\.|localhost:)/.test(endpoint)
+  const loopback: Finding<FindingId>[] = /^(127\.|localhost:)/.test(endpoint)
     ? [{ id: 'endpoint.loopback', message: `agents connect to ${endpoint}` }]
     : []
   return [isRunning ? await connectTo(endpoint, current) : skipConnect(endpoint), ...loopback]
 }
 
-const skipConnect = (endpoint: string): Finding<Id> => ({
+const skipConnect = (endpoint: string): Finding<FindingId> => ({
   ok: `the certificate covers ${endpoint}; no connection was tried, because no server runs`
 })
 
@@ -87,9 +87,9 @@ async function findEndpoints({ keys, query }: DoctorContext): Promise<string[]> 
   return endpointsIn(row?.endpoint ?? String(keys['advertised_endpoint'] ?? ''))
 }
 
-function connectTo(endpoint: string, { fingerprint }: ServedCertificate): Promise<Finding<Id>> {
+function connectTo(endpoint: string, { fingerprint }: ServedCertificate): Promise<Finding<FindingId>> {
   const [host = '', port = ''] = endpoint.split(':')
-  const { promise, resolve } = Promise.withResolvers<Finding<Id>>()
+  const { promise, resolve } = Promise.withResolvers<Finding<FindingId>>()
   const socket = connect({ host, port: Number(port), ALPNProtocols: [alpn], rejectUnauthorized: false })
   const silent = (why: string): void => resolve({ id: 'endpoint.silent', message: `${endpoint}: ${why}` })
   socket.setTimeout(connectTimeoutMs, () => silent(`no answer within ${connectTimeoutMs / 1000} s`))

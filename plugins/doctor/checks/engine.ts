@@ -7,9 +7,9 @@ import { numberIn } from '../host.ts'
 const wantedPipe = 2 ** 20
 const wantedPages = 4096 // 16 MiB
 
-type Id = 'engine.portable' | 'engine.kernel' | 'engine.pipe_size' | 'engine.pipe_pages'
+type FindingId = 'engine.portable' | 'engine.kernel' | 'engine.pipe_size' | 'engine.pipe_pages'
 
-export const engine = defineCheck<Id>({
+export const engine = defineCheck<FindingId>({
   name: 'engine',
   roles: ['server', 'agent'],
   findings: {
@@ -42,7 +42,10 @@ export const engine = defineCheck<Id>({
   }
 })
 
-export const engineFinding = ({ engine, reason }: Pick<EngineSelection, 'engine' | 'reason'>): Finding<Id> =>
+export const engineFinding = ({
+  engine,
+  reason
+}: Pick<EngineSelection, 'engine' | 'reason'>): Finding<FindingId> =>
   engine === 'native'
     ? { ok: `an agent here forwards with the native engine, ${reason}` }
     : {
@@ -51,8 +54,8 @@ export const engineFinding = ({ engine, reason }: Pick<EngineSelection, 'engine'
       }
 
 /** `version`: the Linux release, such as '6.1.0-18-amd64'. */
-export function checkLimits({ host }: Pick<DoctorContext, 'host'>, version: string): Finding<Id>[] {
-  const found: Finding<Id>[] = []
+export function checkLimits({ host }: Pick<DoctorContext, 'host'>, version: string): Finding<FindingId>[] {
+  const found: Finding<FindingId>[] = []
   const [major = 0, minor = 0] = version.split('.').map(Number)
   if (major < 5 || (major === 5 && minor < 11))
     found.push({ id: 'engine.kernel', message: `this is Linux ${version}` })

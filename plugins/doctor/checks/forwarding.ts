@@ -4,7 +4,7 @@ import { formatAge, listNames } from '../finding-text.ts'
 
 const pendingMs = 10 * 60_000
 
-type RuleId = 'rules.failed' | 'rules.waiting'
+type RulesFindingId = 'rules.failed' | 'rules.waiting'
 
 interface RuleRow {
   readonly id: string
@@ -13,7 +13,7 @@ interface RuleRow {
   readonly since: number
 }
 
-export const rules = defineCheck<RuleId>({
+export const rules = defineCheck<RulesFindingId>({
   name: 'rules',
   roles: ['server'],
   findings: {
@@ -35,7 +35,7 @@ export const rules = defineCheck<RuleId>({
        where state = 'failed' or (state in ('pending', 'draining') and state_changed_at < ${now - pendingMs}
        and client_id in (select id from kernel_client where last_seen_at > ${now - pendingMs})) order by id`
     )
-    const found: Finding<RuleId>[] = []
+    const found: Finding<RulesFindingId>[] = []
     const failed = rows.filter(({ state }) => state === 'failed')
     if (failed.length > 0) {
       const named = failed.map(({ id, reason }) => `${id} (${reason})`)

@@ -2,7 +2,7 @@
 import { defineCheck, type Finding } from '../exports.ts'
 import { type Host, numberIn } from '../host.ts'
 
-type Id =
+type FindingId =
   | 'network.few_ports'
   | 'network.time_wait'
   | 'network.udp_buffers'
@@ -12,7 +12,7 @@ type Id =
 
 const wantedUdpBufferBytes = 4 * 2 ** 20 // the engine requests this size
 
-export const network = defineCheck<Id>({
+export const network = defineCheck<FindingId>({
   name: 'network',
   roles: ['agent'],
   findings: {
@@ -48,7 +48,7 @@ export const network = defineCheck<Id>({
     }
   },
   async run({ host }) {
-    const found: Finding<Id>[] = []
+    const found: Finding<FindingId>[] = []
     const range = host.read('/proc/sys/net/ipv4/ip_local_port_range')?.trim().split(/\s+/).map(Number)
     const [from = 0, to = 65_535] = range ?? []
     if (to - from + 1 < 16_384)
@@ -67,7 +67,7 @@ export const network = defineCheck<Id>({
 })
 
 /** Only tcp_tw_reuse=1 lets Linux reuse a port in TIME_WAIT for a target on another host (ip-sysctl). */
-function checkTimeWait(host: Host, ports: number): Finding<Id>[] {
+function checkTimeWait(host: Host, ports: number): Finding<FindingId>[] {
   const waiting = Number(/^TCP:.* tw (\d+)/m.exec(host.read('/proc/net/sockstat') ?? '')?.[1] ?? 0)
   if (numberIn(host, '/proc/sys/net/ipv4/tcp_tw_reuse') === 1 || waiting < ports / 2) return []
   return [
@@ -78,7 +78,7 @@ function checkTimeWait(host: Host, ports: number): Finding<Id>[] {
   ]
 }
 
-function checkUdpBuffers(host: Host): Finding<Id>[] {
+function checkUdpBuffers(host: Host): Finding<FindingId>[] {
   const sizes = ['rmem_max', 'wmem_max'].map(
     name => numberIn(host, `/proc/sys/net/core/${name}`) ?? wantedUdpBufferBytes
   )

@@ -6,9 +6,15 @@ import { type DoctorContext, defineCheck, type Finding } from '../exports.ts'
 
 const connectMs = 3_000
 
-type Id = 'port.taken' | 'port.privileged' | 'port.address' | 'port.silent' | 'port.refused' | 'port.outgoing'
+type FindingId =
+  | 'port.taken'
+  | 'port.privileged'
+  | 'port.address'
+  | 'port.silent'
+  | 'port.refused'
+  | 'port.outgoing'
 
-export const ports = defineCheck<Id>({
+export const ports = defineCheck<FindingId>({
   name: 'ports',
   roles: ['server', 'agent'],
   findings: {
@@ -55,7 +61,7 @@ export const ports = defineCheck<Id>({
   }
 })
 
-async function checkPort(context: DoctorContext, key: string, listen: string): Promise<Finding<Id>[]> {
+async function checkPort(context: DoctorContext, key: string, listen: string): Promise<Finding<FindingId>[]> {
   const { hostname, port: text } = new URL(`tcp://${listen}`)
   const address = { host: hostname.replace(/^\[|\]$/g, ''), port: Number(text) }
   if (address.port === 0) return [{ ok: `${key} takes any free port` }]
@@ -78,7 +84,7 @@ interface Address {
   readonly port: number
 }
 
-async function answers(key: string, listen: string, { host, port }: Address): Promise<Finding<Id>> {
+async function answers(key: string, listen: string, { host, port }: Address): Promise<Finding<FindingId>> {
   const isAny = /^(::|0\.0\.0\.0)$/.test(host)
   return (await canConnect({ host: isAny ? 'localhost' : host, port }))
     ? { ok: `${key} ${listen} is in use by the process that runs here` }
@@ -88,8 +94,8 @@ async function answers(key: string, listen: string, { host, port }: Address): Pr
       }
 }
 
-function tryToListen(key: string, listen: string, address: Address): Promise<Finding<Id>> {
-  const { promise, resolve } = Promise.withResolvers<Finding<Id>>()
+function tryToListen(key: string, listen: string, address: Address): Promise<Finding<FindingId>> {
+  const { promise, resolve } = Promise.withResolvers<Finding<FindingId>>()
   const server = createServer()
   server.once('error', (error: NodeJS.ErrnoException) => {
     const hasNoIpv6 = /EAFNOSUPPORT|EADDRNOTAVAIL/.test(error.message)

@@ -7,9 +7,9 @@ import { type DoctorContext, defineCheck, type Finding } from '../exports.ts'
 import { listNames, plural } from '../finding-text.ts'
 import { isOutgoing } from './ports.ts'
 
-type PortId = 'rule_ports.outgoing' | 'rule_ports.privileged'
+type PortFindingId = 'rule_ports.outgoing' | 'rule_ports.privileged'
 
-export const rulePorts = defineCheck<PortId>({
+export const rulePorts = defineCheck<PortFindingId>({
   name: 'rule_ports',
   roles: ['agent'],
   findings: {
@@ -27,7 +27,7 @@ export const rulePorts = defineCheck<PortId>({
   async run(context) {
     const { savedRules } = await loadSavedRules()
     const rules = savedRules(context.dir)
-    const found: Finding<PortId>[] = []
+    const found: Finding<PortFindingId>[] = []
     const outgoing = rules.filter(({ listen_from, listen_to }) =>
       [listen_from, listen_to].some(port => isOutgoing(context, port))
     )
@@ -51,9 +51,9 @@ function canBindLowPorts({ host }: Pick<DoctorContext, 'host'>): boolean {
   return ((BigInt(`0x${effective}`) >> BigInt(netBindService)) & 1n) === 1n
 }
 
-type ResolverId = 'resolver.none' | 'resolver.silent' | 'resolver.name'
+type ResolverFindingId = 'resolver.none' | 'resolver.silent' | 'resolver.name'
 
-export const resolver = defineCheck<ResolverId>({
+export const resolver = defineCheck<ResolverFindingId>({
   name: 'resolver',
   roles: ['agent'],
   findings: {
@@ -88,7 +88,10 @@ export const resolver = defineCheck<ResolverId>({
 
 const maxNames = 50 // to look up per run
 
-async function resolve(names: readonly string[], servers: readonly string[]): Promise<Finding<ResolverId>[]> {
+async function resolve(
+  names: readonly string[],
+  servers: readonly string[]
+): Promise<Finding<ResolverFindingId>[]> {
   const answers = await Promise.all(names.map(name => lookUpError(name, servers)))
   const isDead = (code: string | null): boolean => /^(ETIMEOUT|ECONNREFUSED)$/.test(code ?? '')
   if (answers.every(isDead))

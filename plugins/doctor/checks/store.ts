@@ -14,9 +14,9 @@ const largeLogBytes = 256 * 2 ** 20
 const dayMs = 86_400_000
 const backupEveryMs = 7 * dayMs
 
-type Id = `store.${'damaged' | 'reference' | 'log' | 'unusable' | 'unsynced' | 'standby'}`
+type FindingId = `store.${'damaged' | 'reference' | 'log' | 'unusable' | 'unsynced' | 'standby'}`
 
-export const store = defineCheck<Id>({
+export const store = defineCheck<FindingId>({
   name: 'store',
   roles: ['server'],
   findings: {
@@ -68,7 +68,7 @@ export const store = defineCheck<Id>({
 })
 
 /** Does not look for damage: this program cannot read the files of PostgreSQL. */
-async function checkPostgres(place: PostgresPlace): Promise<Finding<Id>[]> {
+async function checkPostgres(place: PostgresPlace): Promise<Finding<FindingId>[]> {
   try {
     const opened = await openStore(place, [])
     const state = await opened.read(stateOf).finally(opened.close)
@@ -85,8 +85,12 @@ async function checkPostgres(place: PostgresPlace): Promise<Finding<Id>[]> {
 }
 
 /** Warns about settings that can lose data on a power failure or failover. Our sessions always set synchronous_commit. */
-function findRisks({ off, standbys, synchronous }: Awaited<ReturnType<typeof stateOf>>): Finding<Id>[] {
-  const found: Finding<Id>[] = []
+function findRisks({
+  off,
+  standbys,
+  synchronous
+}: Awaited<ReturnType<typeof stateOf>>): Finding<FindingId>[] {
+  const found: Finding<FindingId>[] = []
   if (off !== null) found.push({ id: 'store.unsynced', message: `PostgreSQL has ${off} off` })
   if (standbys > 0 && synchronous === '') {
     const message = `${plural(standbys, 'standby follows', 'standbys follow')}, and synchronous_standby_names is empty`
@@ -95,7 +99,7 @@ function findRisks({ off, standbys, synchronous }: Awaited<ReturnType<typeof sta
   return found
 }
 
-async function findDamage(file: string): Promise<Finding<Id>[]> {
+async function findDamage(file: string): Promise<Finding<FindingId>[]> {
   const opened = await openStore(file, []) // without plugins: no migration runs
   try {
     const { damage, broken } = await opened.read(async em => ({

@@ -2,9 +2,9 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { type DoctorContext, defineCheck } from '../exports.ts'
 
-type Id = 'unit.program' | 'unit.old'
+type FindingId = 'unit.program' | 'unit.old'
 
-export const unit = defineCheck<Id>({
+export const unit = defineCheck<FindingId>({
   name: 'unit',
   roles: ['server', 'agent'],
   findings: {

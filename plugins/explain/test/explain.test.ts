@@ -125,18 +125,18 @@ t.test(
     const rule_id = await push(8080, { client: undefined, clients: { ids: [agent.clientId, oslo.clientId] } })
     await oslo.stop()
 
-    const [paris, away] = [await ask(8080), await ask(8080, { client: 'oslo' })]
+    const [paris, offline] = [await ask(8080), await ask(8080, { client: 'oslo' })]
 
     t.match(paris.body, { outcome: 'forwarded', decided_by: { kind: 'rule', id: rule_id } })
     t.match(
       paris.body.steps.find(({ kind }) => kind === 'group'),
       { text: 'the rule is on 2 clients; this explains one of them' }
     )
-    t.match(away.body, {
+    t.match(offline.body, {
       outcome: 'unknown',
       decided_by: { id: oslo.clientId, reason: 'client_not_connected' }
     })
-    t.match(away.body.steps.at(-1), { verdict: 'stop', reason: 'client_not_connected' })
+    t.match(offline.body.steps.at(-1), { verdict: 'stop', reason: 'client_not_connected' })
   }
 )
 

@@ -370,7 +370,7 @@ const later: readonly Fault[] = [
     }
   },
   {
-    name: 'the edge is away',
+    name: 'the client is offline',
     says: 'unknown client_not_connected',
     async seed(edge) {
       const { port } = await good(edge)

@@ -109,7 +109,7 @@ t.test(
       /^POST \/v1\/acme: body: Invalid regular expression/,
       'GET /v1/acme/:id: a GET has no body; make it part of the query',
       'GET /v1/acme/:id: params lack id, which its url has',
-      'GET /v1/acme/:id: params have name, which its url has not'
+      'GET /v1/acme/:id: params have name, which is not in its url'
     ])
     t.equal(problems.length, 6)
   }

@@ -119,7 +119,7 @@ t.test('three agents forward the rule of their group', async t => {
   await cluster.call('PATCH', path, { targets: [c] })
   t.same(await Promise.all([paris, nice].map(({ address }) => said(address, port))), ['c', 'c'])
   lyon.agent.restart()
-  t.comment(`the client that was away has the change after ${await untilSaid(lyon.address, port, 'c')} ms`)
+  t.comment(`the client that was offline has the change after ${await untilSaid(lyon.address, port, 'c')} ms`)
 
   await cluster.call('POST', `${path}/pause`)
   t.same(await Promise.all(all.map(({ address }) => said(address, port))), [null, null, null])

@@ -221,8 +221,8 @@ t.test(
       await requested
     }
 
-    const ofTheSame = await accepted('127.0.0.1')
-    await once(ofTheSame, 'close')
+    const sameSource = await accepted('127.0.0.1')
+    await once(sameSource, 'close')
     t.same(
       busy.map(({ destroyed }) => destroyed),
       [false, false, false]

@@ -152,11 +152,11 @@ t.test(
   }
 )
 
-t.test('a store that is away at the first key does not refuse every key from then on', async t => {
+t.test('an outage of the store at the first key does not refuse all later keys', async t => {
   const { seen, routes } = counting(change)
   const { send, store } = await httpFixture(t, { routes })
   const { change: changed } = store
-  store.change = async () => Promise.reject(new Fault(storeUnavailable, 'away'))
+  store.change = async () => Promise.reject(new Fault(storeUnavailable, 'unavailable'))
   t.match(await send('POST', '/v1/things', keyed('k')), { status: 503 })
   store.change = changed
 

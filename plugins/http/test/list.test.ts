@@ -95,9 +95,9 @@ t.test('an invalid limit or cursor is refused with its own code', async t => {
 
   for (const limit of ['0', '1001', '-1', 'x', '', '1.5', '1&limit=2'])
     t.match(await errorOf('/v1/array', `limit=${limit}`), { code: 'invalid_limit' }, limit)
-  const ofTable =
+  const otherCursor =
     nextOf((await send('GET', '/v1/table?limit=1', operator)).headers['link'])?.split('cursor=')[1] ?? ''
-  for (const cursor of ['', 'x', '!!!', 'QA', Buffer.from('@-1').toString('base64url'), ofTable])
+  for (const cursor of ['', 'x', '!!!', 'QA', Buffer.from('@-1').toString('base64url'), otherCursor])
     t.match(await errorOf('/v1/array', `cursor=${cursor}`), { code: 'invalid_cursor' }, cursor)
   for (const cursor of ['', 'x', 'QDI'])
     t.match(await errorOf('/v1/table', `cursor=${cursor}`), { code: 'invalid_cursor' }, cursor)

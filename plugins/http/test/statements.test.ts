@@ -100,8 +100,8 @@ t.test('a page of rules reads those of its page alone, whoever owns the others',
   }
 
   t.match(await planOf('&owner=ann'), /\(owner=\? AND parent=\? AND id>\?\)/)
-  const ofClient = await planOf(`&owner=ann&client=${client}`)
-  t.match(ofClient, /\(client_id=\?\)/)
-  t.notMatch(ofClient, /owner=\?/)
+  const clientPlan = await planOf(`&owner=ann&client=${client}`)
+  t.match(clientPlan, /\(client_id=\?\)/)
+  t.notMatch(clientPlan, /owner=\?/)
   t.match(await planOf(`&client=${client}`), /\(client_id=\?\)/)
 })

@@ -20,7 +20,7 @@ t.test('/livez and /readyz answer without a credential, on the API and on the me
     t.equal(
       ready.status,
       origin === app.server.origin ? 400 : 200,
-      'the API refuses a parameter that it has not'
+      'the API refuses a parameter that it does not have'
     )
     t.equal((await fetch(`${origin}/readyz`, { method: 'POST' })).status, 405)
     t.equal((await fetch(`${origin}/readyz`, { method: 'HEAD' })).status, 200)

@@ -150,7 +150,7 @@ t.test('deliveries committed long ago are pruned', async t => {
   t.equal(journal.delivered('ann'), 200)
 })
 
-t.test('unacknowledged minutes are folded into hours while the server is away for long', async t => {
+t.test('unacknowledged minutes are folded into hours during a long outage of the server', async t => {
   const clock = fakeClock()
   const { journal, db } = startJournal(t, t.testdir(), clock)
   journal.bind(1, webRule)

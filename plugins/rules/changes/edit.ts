@@ -3,12 +3,12 @@ import { Fault } from '../../../kernel/base/errors.ts'
 import type { Values } from '../api/rule-record.ts'
 import type { ChangeQuery, DefinitionBody, PatchBody, UpdateBody } from '../api/schema.ts'
 import { bodyEmpty } from '../codes.ts'
-import type { Existing, Rule } from '../entities.ts'
+import type { ExistingMode, Rule } from '../entities.ts'
 import type { ChangeBy } from '../fields/fields.ts'
 import type { Draft } from './parse-draft.ts'
 
 interface EditOptions {
-  readonly existing?: Existing | undefined // default: keep
+  readonly existing?: ExistingMode | undefined // default: keep
   readonly ackSecs?: number | undefined // how long to wait for the clients
 }
 
@@ -30,7 +30,7 @@ export type Edit = EditOptions &
 /** How a judged edit is applied. */
 export interface EditCall extends ChangeBy {
   readonly mode: Edit['mode']
-  readonly existing: Existing
+  readonly existing: ExistingMode
 }
 
 /** A rule with the value or null of every loaded field. */

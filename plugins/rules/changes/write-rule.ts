@@ -1,15 +1,15 @@
-// Writes the row of a changed rule. While the agent has not applied a change, the row keeps the earlier definition: a refusal
-// restores it, and its ports stay reserved.
+// Stores a changed rule. Until the agent has applied the change, the row keeps the earlier definition too: its ports stay
+// reserved, and a refusal restores it.
 import { isDeepStrictEqual } from 'node:util'
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Values } from '../api/rule-record.ts'
 import { type AfterCommit, isInForce, stateInForce } from '../delivery/rule-states.ts'
-import { type Before, type Existing, nothingPending, type Ports, Rule } from '../entities.ts'
-import { type ChangeBy, server } from '../fields/fields.ts'
+import { type EarlierDefinition, type ExistingMode, nothingPending, type Ports, Rule } from '../entities.ts'
+import { type ChangeBy, serverPrincipal } from '../fields/fields.ts'
 import type { Services } from '../services.ts'
 import { isSuperadmin } from './placement.ts'
 
-/** Writes the row of a changed rule, and its fields. `from` and `to` have every loaded field; null means no value. */
+/** Writes the row and the fields that differ. `from` and `to` have every loaded field; null means no value. */
 export async function writeRule(
   { clock, fields }: Services,
   rule: Rule,
@@ -25,7 +25,7 @@ export async function writeRule(
   await fields.save(id, changed, by)
 }
 
-/** Columns that a change may write; `RuleStates` writes those of the state. */
+/** The columns that a change writes. `RuleStates` writes the state columns. */
 const changeableColumns = (rule: Rule) => ({
   placedBy: rule.placedBy,
   listenFrom: rule.listenFrom,
@@ -49,9 +49,9 @@ const maxFormer = { targets: 256, ports: 64 }
 interface PendingChange {
   readonly rule: Rule
   readonly next: Rule
-  readonly values: Values // the replaced ones; null: there was none
-  readonly existing: Existing
-  readonly whenPortInUse: Before['whenPortInUse']
+  readonly values: Values // of the changed fields, before the change; null: no value
+  readonly existing: ExistingMode
+  readonly whenPortInUse: EarlierDefinition['whenPortInUse']
 }
 
 /** Returns the row of a change. It keeps the definition in force until the agent has applied the change. */
@@ -60,11 +60,15 @@ export function withPendingChange({ rule, next, values, existing, whenPortInUse 
   if (!isInForce(rule))
     return { ...next, ...former, ...nothingPending, existing: strictest(rule.existing, existing) }
   const { placedBy, targets, preferIpv6, paused } = rule
-  const first = rule.before ?? { rule: { placedBy, targets, preferIpv6, paused }, values: {}, whenPortInUse }
-  const before: Before = {
-    rule: first.rule,
-    values: { ...values, ...first.values },
-    whenPortInUse: first.whenPortInUse === 'keep' ? whenPortInUse : 'undo'
+  const inForce = rule.before ?? {
+    rule: { placedBy, targets, preferIpv6, paused },
+    values: {},
+    whenPortInUse
+  }
+  const before: EarlierDefinition = {
+    rule: inForce.rule,
+    values: { ...values, ...inForce.values },
+    whenPortInUse: inForce.whenPortInUse === 'keep' ? whenPortInUse : 'undo'
   }
   const movedFrom = rule.movedFrom ?? rule.listenFrom
   const movedTo = rule.movedTo ?? rule.listenTo
@@ -98,16 +102,16 @@ function formerPlaces(rule: Rule, next: Rule): Pick<Rule, 'formerTargets' | 'for
   }
 }
 
-const severity: readonly Existing[] = ['keep', 'drain', 'cut']
+const severity: readonly ExistingMode[] = ['keep', 'drain', 'cut']
 
-/** Several pending changes reach the agent together, with the strictest of their modes. */
-const strictest = (waiting: Existing | null | undefined, added: Existing): Existing =>
+/** Several pending changes reach the agent as one, with the strictest of their modes. */
+const strictest = (waiting: ExistingMode | null | undefined, added: ExistingMode): ExistingMode =>
   severity[Math.max(severity.indexOf(waiting ?? 'keep'), severity.indexOf(added))] ?? added
 
 /** Restores the definition that the agent has, after it refused a change. */
 export async function undoChange(services: Services, rule: Rule, em: EntityManager): Promise<AfterCommit> {
   const { before } = rule
-  if (!before) throw new TypeError(`rule ${rule.id} is not being changed`)
+  if (!before) throw new TypeError(`rule ${rule.id} has no pending change`)
   const { fields, states } = services
   const from = (await fields.load([rule], em)).get(rule.id) ?? {}
   const earlier: Rule = {
@@ -116,14 +120,19 @@ export async function undoChange(services: Services, rule: Rule, em: EntityManag
     ...nothingPending,
     fields: fields.keysWith(rule, before.values)
   }
-  const given = {
+  const withoutDerived = {
     ...earlier,
     ...formerPlaces(rule, earlier),
     listenFrom: rule.movedFrom ?? rule.listenFrom,
     listenTo: rule.movedTo ?? rule.listenTo,
     placedBySuperadmin: await isSuperadmin(earlier.placedBy, em)
   }
-  const [restored = given] = await fields.withDerived([given], em)
-  await writeRule(services, restored, { from, to: { ...from, ...before.values } }, { principal: server, em })
+  const [restored = withoutDerived] = await fields.withDerived([withoutDerived], em)
+  await writeRule(
+    services,
+    restored,
+    { from, to: { ...from, ...before.values } },
+    { principal: serverPrincipal, em }
+  )
   return isInForce(rule) ? states.enter(rule, { state: stateInForce(restored) }, em) : () => {}
 }

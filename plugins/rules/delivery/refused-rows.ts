@@ -42,7 +42,7 @@ export function openRefusedRows({ clock, log }: Pick<Kernel, 'clock' | 'log'>): 
     if (!first) return
     const { report, reason, rule, kind, key } = first
     throttled(client, 1 + others.length, suppressed =>
-      log.warn('agent.row_refused', 'the agent reported what it may not; the row does not count', {
+      log.warn('agent.row_refused', 'ignored a row that the agent is not allowed to report', {
         client,
         report,
         reason,

@@ -82,7 +82,7 @@ export interface ChangeBy {
 }
 
 /** The actor of changes that restore a rule after an agent refused an update. */
-export const server: Principal = { userId: '_rules', role: 'superadmin', method: 'system' }
+export const serverPrincipal: Principal = { userId: '_rules', role: 'superadmin', method: 'system' }
 
 /** Encoded messages by field key. */
 export type Encoded = Readonly<Record<string, Uint8Array>>

@@ -14,7 +14,7 @@ import { drainRule } from '../changes/remove-rules.ts'
 import { writeRule } from '../changes/write-rule.ts'
 import { type AfterCommit, runAll } from '../delivery/rule-states.ts'
 import { RefusedMember, Rule } from '../entities.ts'
-import { type ChangeBy, presentValues, server } from '../fields/fields.ts'
+import { type ChangeBy, presentValues, serverPrincipal } from '../fields/fields.ts'
 import type { Services } from '../services.ts'
 import { groupRefusal } from './group-refusal.ts'
 
@@ -232,7 +232,7 @@ async function retryRefused(
   const missing = clients.slice(0, maxMembers).filter(id => !present.has(id))
   const joining = missing.map(id => newMember(rule, id, clock.now()))
   const faults = await insertRules(services, joining, fields.sent(presentValues(values)), {
-    principal: server,
+    principal: serverPrincipal,
     em,
     ifOffline: 'queue'
   })

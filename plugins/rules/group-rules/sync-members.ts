@@ -53,9 +53,11 @@ async function listGroupRules(
     const all = await em.find(Rule, { clientId: noClient }, { fields: ['id'], orderBy: { id: 'asc' } })
     return all.map(({ id }) => id)
   }
-  const ofClients = clients ? { clientId: { $in: [...clients] } } : {}
-  const refused = await em.find(RefusedMember, ofClients, { fields: ['parent'] })
-  const failed = clients ? await em.find(Rule, { ...neverActive, ...ofClients }, { fields: ['parent'] }) : []
+  const clientFilter = clients ? { clientId: { $in: [...clients] } } : {}
+  const refused = await em.find(RefusedMember, clientFilter, { fields: ['parent'] })
+  const failed = clients
+    ? await em.find(Rule, { ...neverActive, ...clientFilter }, { fields: ['parent'] })
+    : []
   return [...new Set([...refused, ...failed].flatMap(({ parent }) => parent ?? []))]
 }
 

@@ -229,11 +229,11 @@ t.test('rules are limited for each client, and for each owner on a client', asyn
   await app.push({ listen_port: 2 })
 
   const third = await app.push({ listen_port: 3 })
-  const ofAda = await app.push({ listen_port: 3, owner: 'ada' })
+  const ruleOfAda = await app.push({ listen_port: 3, owner: 'ada' })
   const fourth = await app.push({ listen_port: 4, owner: 'ada' })
 
   t.match(third, { status: 422, body: { error: { code: 'limit_reached', details: { limit: 2 } } } })
-  t.equal(ofAda.status, 201)
+  t.equal(ruleOfAda.status, 201)
   t.match(fourth, { status: 422, body: { error: { code: 'limit_reached', details: { limit: 3 } } } })
 })
 

@@ -32,13 +32,13 @@ t.test('the checks of a new rule use indexes and read no other rules', async t =
     }
     return found
   })
-  const ofRules = plans.filter(step => /\b(rules|own)\b/.test(step))
-  t.ok(ofRules.length > 4, ofRules.join('\n'))
+  const rulePlans = plans.filter(step => /\b(rules|own)\b/.test(step))
+  t.ok(rulePlans.length > 4, rulePlans.join('\n'))
   t.same(
-    ofRules.filter(step => !/^SEARCH .* USING .*INDEX/.test(step)),
+    rulePlans.filter(step => !/^SEARCH .* USING .*INDEX/.test(step)),
     []
   )
-  const onClient = ofRules.filter(step => /client_id=\?/.test(step))
+  const onClient = rulePlans.filter(step => /client_id=\?/.test(step))
   t.same(
     onClient.filter(
       step => !/rules_(range|moved)_index|client_id=\? AND listen_from>|COVERING INDEX/.test(step)

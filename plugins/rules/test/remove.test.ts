@@ -264,14 +264,14 @@ t.test('a cascade cuts at once, in the same transaction as its cause', async t =
   const agent = await app.connect(clientId)
   await app.user('ada')
   const operatorRule = (await app.push()).body.rule_id
-  const ofAda = (await app.push({ listen_port: 1, owner: 'ada' })).body.rule_id
+  const ruleOfAda = (await app.push({ listen_port: 1, owner: 'ada' })).body.rule_id
   const { rules, store } = app.server.depsOf('rules') as Deps
 
   const { ids, afterCommit } = await store.change(em => rules.removeAll({ owner: 'ada' }, em, 'cut'))
   afterCommit()
 
-  t.same(ids, [ofAda])
-  t.match((await agent.until(RuleRemove.name)).body, { rule_id: ofAda, removal: 'cut' })
+  t.same(ids, [ruleOfAda])
+  t.match((await agent.until(RuleRemove.name)).body, { rule_id: ruleOfAda, removal: 'cut' })
   t.match((await app.call('GET', '/v1/rules')).body, [{ rule_id: operatorRule }])
   await until(
     () => app.objects(clientId),

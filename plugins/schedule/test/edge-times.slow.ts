@@ -163,7 +163,7 @@ async function watch(
 }
 
 const runs = Object.entries(turns).flatMap(([season, turn], at) =>
-  (['away', 'there'] as const).map((server, of) => ({ season, ...turn, server, isFirst: at === of }))
+  (['stopped', 'running'] as const).map((server, of) => ({ season, ...turn, server, isFirst: at === of }))
 )
 const chosen = runs.filter(({ isFirst }) => isFirst || process.env['EDGE_TIMES'] === 'all')
 
@@ -178,7 +178,7 @@ for (const { season, at: turn, cases, server } of chosen)
         openEdge(t, world, { name: `edge-${at}`, turn, cases }, engines[at % engines.length] ?? 'portable')
       )
     )
-    if (server === 'away') {
+    if (server === 'stopped') {
       cluster.server.signal('SIGKILL')
       await cluster.server.exit
     }

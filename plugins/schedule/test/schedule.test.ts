@@ -205,11 +205,11 @@ t.test('an expired rule is removed even after the store was not readable', async
   const { rule_id: id } = (await push({ expires_at: later(10) })).body
   const { store } = server.server.depsOf('schedule')
   const { read } = store
-  store.read = async () => Promise.reject(new Fault(storeUnavailable, 'away'))
+  store.read = async () => Promise.reject(new Fault(storeUnavailable, 'unavailable'))
   await server.clock.advance(71_000)
   t.match(
     server.log.filter(({ event }) => event === 'schedule.not_tidied'),
-    [{ message: /away/ }]
+    [{ message: /unavailable/ }]
   )
   store.read = read
 

@@ -29,7 +29,7 @@ t.test('a remote session may end while the store does not answer', async t => {
 
   session.abort()
   await turn() // an error that nobody awaits has ended the process by then
-  stored.reject(new Error('the store is away'))
+  stored.reject(new Error('the store is unavailable'))
 
-  await t.rejects(asked, { message: 'the store is away' })
+  await t.rejects(asked, { message: 'the store is unavailable' })
 })

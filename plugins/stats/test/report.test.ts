@@ -315,7 +315,7 @@ t.test(
   { skip: notRepeated('it counts statements') },
   async t => {
     let statements = 0
-    const storeOf = (opened: Database): Database => ({
+    const wrapStore = (opened: Database): Database => ({
       ...opened,
       change: work =>
         opened.change(em => {
@@ -327,7 +327,7 @@ t.test(
           return work(Object.assign(em, { execute: counting }))
         })
     })
-    const { edge, server, stats } = await statsFixture(t, { storeOf })
+    const { edge, server, stats } = await statsFixture(t, { wrapStore })
     const edges: { readonly clientId: string; readonly ruleId: string }[] = []
     for (let i = 0; i < 20; i++) edges.push(await edge(`edge-${i}`))
     const { ingest, flush } = (server.depsOf('stats') as unknown as { readonly stats: ServerHalf }).stats

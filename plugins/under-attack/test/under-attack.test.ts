@@ -13,7 +13,7 @@ const url = '/v1/under-attack'
 async function openApp(t: Test, plugins: readonly AgentPlugin[] = []) {
   const server = await testServer(t)
   const agent = await runAgent(t, server, 'edge', { plugins })
-  const ofClient = `/v1/clients/${agent.clientId}/under-attack`
+  const switchPath = `/v1/clients/${agent.clientId}/under-attack`
   let port = 8080
   const push = async (more: object = {}): Promise<string> => {
     const body = { client: 'edge', listen_port: port++, targets: [{ host: '10.0.0.1', port: 80 }], ...more }
@@ -26,13 +26,13 @@ async function openApp(t: Test, plugins: readonly AgentPlugin[] = []) {
       const { filters = rule } = agent.engine.filtersSet.findLast(({ ruleId }) => ruleId === rule.id) ?? {}
       return { limits: filters.sourceLimits, cap: rule.replyCap }
     })
-  return { server, agent, ofClient, push, list, planned }
+  return { server, agent, switchPath, push, list, planned }
 }
 
 const limit = (of: SourceLimit['of'], max: number) => ({ of, max })
 
 t.test('the switch divides per-source limits by 4, gives limits to rules without, and ends', async t => {
-  const { server, agent, ofClient, push, list, planned } = await openApp(t)
+  const { server, agent, switchPath, push, list, planned } = await openApp(t)
   await push({
     source_limit: { connections: 9, new_connections: 3 },
     ban: { new_connections: 100, failed_handshakes: 8 }
@@ -43,7 +43,7 @@ t.test('the switch divides per-source limits by 4, gives limits to rules without
   const before = planned()
   const opened = agent.engine.opened.length
 
-  const { status, body } = await server.call<SwitchRecord>('PUT', ofClient, {
+  const { status, body } = await server.call<SwitchRecord>('PUT', switchPath, {
     for_secs: 60,
     reason: 'flood'
   })
@@ -77,9 +77,9 @@ t.test('the switch divides per-source limits by 4, gives limits to rules without
 })
 
 t.test('the switch survives an agent restart without the server, and ends on time', async t => {
-  const { server, agent, ofClient, push, planned } = await openApp(t)
+  const { server, agent, switchPath, push, planned } = await openApp(t)
   await push()
-  await server.call('PUT', ofClient, { for_secs: 60, connections: 7, new_connections: 8, within_secs: 9 })
+  await server.call('PUT', switchPath, { for_secs: 60, connections: 7, new_connections: 8, within_secs: 9 })
   await server.stop()
   await agent.restart()
   t.match(planned(), [{ limits: [{ of: 'new', max: 8, perMs: 9_000 }, limit('open', 7)] }])
@@ -90,15 +90,15 @@ t.test('the switch survives an agent restart without the server, and ends on tim
 })
 
 t.test('the switch is on for all, off for one, and off for all', async t => {
-  const { server, agent, ofClient, push, list, planned } = await openApp(t)
+  const { server, agent, switchPath, push, list, planned } = await openApp(t)
   await push()
   t.match(await server.call('PUT', url, { for_secs: 600 }), {
     status: 200,
     body: { under_attack: [{ client_id: agent.clientId }, { client_id: null }] }
   } as object)
   t.equal(planned()[0]?.limits.length, 2)
-  t.match(await server.call('DELETE', ofClient), { status: 204 })
-  t.match(await server.call('DELETE', ofClient), { status: 204 }, 'off again does nothing')
+  t.match(await server.call('DELETE', switchPath), { status: 204 })
+  t.match(await server.call('DELETE', switchPath), { status: 204 }, 'off again does nothing')
   t.same(planned()[0]?.limits, [])
   t.match(await list(), [{ client_id: null }])
 
@@ -153,9 +153,9 @@ t.test('an agent that is too old is refused, and nothing is turned on', async t 
 })
 
 t.test('an invalid switch is refused', async t => {
-  const { server, ofClient } = await openApp(t)
+  const { server, switchPath } = await openApp(t)
   for (const body of [{ for_secs: 0 }, { for_secs: 31 * 86_400 }, { connections: 0 }, { divisor: 2 }])
-    t.match(await server.call('PUT', ofClient, body), { status: 400 }, JSON.stringify(body))
+    t.match(await server.call('PUT', switchPath, body), { status: 400 }, JSON.stringify(body))
   t.match(await server.call('PUT', '/v1/clients/nobody/under-attack', {}), {
     status: 404,
     body: { error: { code: 'client_not_found' } }
@@ -171,9 +171,9 @@ t.test('the switch also tightens limits of plugins that are loaded later', async
       draft.sourceLimits = [...draft.sourceLimits, own]
     }
   }
-  const { server, ofClient, push, planned } = await openApp(t, [later])
+  const { server, switchPath, push, planned } = await openApp(t, [later])
   await push()
-  await server.call('PUT', ofClient, {})
+  await server.call('PUT', switchPath, {})
   t.match(planned(), [{ limits: [{ of: 'open', max: 10, refusal: 'acme' }] }])
   t.equal(planned()[0]?.limits.length, 1)
 })

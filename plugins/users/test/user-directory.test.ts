@@ -209,7 +209,7 @@ t.test('only one of two superadmins who demote each other at once succeeds', asy
   t.match(
     replies.find(({ status }) => status === 403),
     refusal(403, 'role_required'),
-    'the second is no superadmin any more'
+    'the second is no longer a superadmin'
   )
 })
 

@@ -29,7 +29,7 @@ export function useAttention(): { readonly lines: readonly Line[]; readonly isKn
   const denied = useDeniedCount()
   const lines = useMemo(() => {
     const states = Map.groupBy(rules.data ?? [], rule => shownStateOf(rule, byId))
-    const ofState = (state: 'failed' | 'partial' | 'pending') =>
+    const inState = (state: 'failed' | 'partial' | 'pending') =>
       line(state, state === 'failed' ? 'bad' : 'warn', states.get(state)?.length ?? 0, {
         label: text.attention[state],
         to: `/rules?state=${state}`
@@ -37,9 +37,9 @@ export function useAttention(): { readonly lines: readonly Line[]; readonly isKn
     const down = (rules.data ?? []).filter(rule => downTargets(rule, byId).length > 0)
     return [
       ...offlineLine(clients.data ?? []),
-      ...ofState('failed'),
-      ...ofState('partial'),
-      ...ofState('pending'),
+      ...inState('failed'),
+      ...inState('partial'),
+      ...inState('pending'),
       ...line('targets', 'bad', down.length, { label: text.attention.targets, to: '/rules?targets=down' }),
       ...quotaLines(quotas ?? []),
       ...line('denied', 'warn', denied, {

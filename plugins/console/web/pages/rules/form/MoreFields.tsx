@@ -29,10 +29,10 @@ interface Props {
 /** All other fields, in sections. A section without values is closed. */
 export function MoreFields({ keys, ...props }: Props) {
   const { values, error, schema, selectedClients } = props
-  const ofProtocol = keys.filter(key => (protocolOf[key] ?? values['protocol']) === values['protocol'])
+  const protocolKeys = keys.filter(key => (protocolOf[key] ?? values['protocol']) === values['protocol'])
   const requires = (key: string) => schema.properties?.[key]?.['x-requires']
-  const offered = ofProtocol.filter(key => clientsLacking(selectedClients, requires(key)).length === 0)
-  const others = ofProtocol.filter(key => !offered.includes(key))
+  const offered = protocolKeys.filter(key => clientsLacking(selectedClients, requires(key)).length === 0)
+  const others = protocolKeys.filter(key => !offered.includes(key))
   const [wrong] = (error === null ? '' : (toApiError(error).field ?? '')).split('.')
   const names = [...new Set(others.flatMap(key => clientsLacking(selectedClients, requires(key))))].map(
     client => client.client_name
