@@ -49,6 +49,6 @@ function checkEach(name: string, values: readonly number[], targets: number, hig
   if (values.length !== targets || !values.every(isValid))
     throw engineFault(
       'EINVAL',
-      `${name} must have one number of 0 to ${highest} for each of ${targets} targets`
+      `${name} must have one number from 0 to ${highest} for each of ${targets} targets`
     )
 }
