@@ -12,7 +12,7 @@ export const ServerRow = defineEntity({
     version: p.string().length(64),
     startedAt: time(),
     seenAt: time(),
-    knows: p.text() // closing migrations
+    closing_migrations: p.text() // separated by spaces
   }
 })
 
@@ -47,7 +47,7 @@ export const RequestRow = defineEntity({
   tableName: 'servers_request',
   properties: {
     id: p.string().length(26).primary(),
-    asker: p.string().length(32),
+    requester: p.string().length(32),
     boot: p.string().length(32).nullable(), // the server that must take it
     clientId: p.string().length(26),
     sessionId: p.string().length(26),

@@ -58,7 +58,7 @@ export class RequestRelay {
     )
     try {
       await this.#options.signals.query(
-        `insert into servers_request (id, asker, boot, client_id, session_id, name, body, deadline)
+        `insert into servers_request (id, requester, boot, client_id, session_id, name, body, deadline)
          values (?, ?, ?, ?, ?, ?, ?, ${shared.now} + ?)`,
         [id, this.#options.key, boot, clientId, sessionId, name, textOf(body), deadlineMs]
       )
@@ -79,7 +79,7 @@ export class RequestRelay {
         name: string
         body: string
       }>(
-        'delete from servers_request where asker = ? and answer is not null returning id, answer as name, body',
+        'delete from servers_request where requester = ? and answer is not null returning id, answer as name, body',
         [this.#options.key]
       ))
         this.#waiting.get(id)?.resolve({ name, body: bytesOf(body) })

@@ -35,7 +35,7 @@ const nameTimeoutMs = 7_000 // a live server renews its row three times in it
 const within = (ms: number): string => `abs(${shared.now} - seen_at) < ${ms}`
 
 /** Selects the live servers. The store runs it before this server joins. */
-export const liveServers = `select version, knows from servers_server where ${within(leaseMs)}`
+export const liveServers = `select version, closing_migrations from servers_server where ${within(leaseMs)}`
 
 /** Takes a task that no live server has, or renews it. Returns no row if a peer has it. */
 const takeTask = `insert into servers_task (name, boot) values (?, ?)
@@ -124,10 +124,10 @@ export class ServerRegistry {
   async #beat(): Promise<readonly Row[]> {
     const { store, signals, id, version } = this.#options
     await signals.query(
-      `insert into servers_server (boot, server_id, version, started_at, seen_at, knows)
+      `insert into servers_server (boot, server_id, version, started_at, seen_at, closing_migrations)
        values (?, ?, ?, ?, ${shared.now}, ?)
        on conflict (boot) do update set seen_at = excluded.seen_at`,
-      [this.key, id, version, this.#startedAt, store.upgrade?.knows ?? '']
+      [this.key, id, version, this.#startedAt, store.upgrade?.closingMigrations ?? '']
     )
     const rows = await signals.query<Row>(
       `select boot as key, server_id as id, version, seen_at as "seenAt",

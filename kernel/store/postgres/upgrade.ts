@@ -17,7 +17,7 @@ import { migrationKey } from './sessions.ts'
 export interface Upgrade {
   readonly waiting: readonly string[] // migrations that some live server does not know
   readonly versions: readonly string[] // of live peer servers
-  readonly knows: string // the closing migrations of this build
+  readonly closingMigrations: string // of this build, separated by spaces
   /** Throws Fault if a live peer is incompatible with this version. */
   requireNeighbours(version: string): void
   /** Throws Fault if a peer has removed something that this build uses. Call it once peers can see this server. */
@@ -35,7 +35,7 @@ interface Orm {
 
 interface Server {
   readonly version: string
-  readonly knows: string
+  readonly closing_migrations: string
 }
 
 /** Plans the migrations that are not `executed`. */
@@ -47,7 +47,8 @@ export async function planOf(
   const ids = plugins.flatMap(migrationsOf).map(({ name }) => name)
   const { signals } = driver.getConnection()
   const servers = await serversIn(plugins, executed, em)
-  const isUnknown = (id: string): boolean => servers.some(({ knows }) => !knows.split(' ').includes(id))
+  const isUnknown = (id: string): boolean =>
+    servers.some(({ closing_migrations }) => !closing_migrations.split(' ').includes(id))
   const versions = servers.map(({ version }) => version)
   const pending = ids.filter(id => !executed.includes(id))
   const waiting = pending.filter(id => isClosing(id) && isUnknown(id))
@@ -55,7 +56,7 @@ export async function planOf(
     waiting,
     now: pending.filter(id => !waiting.includes(id)),
     versions,
-    knows: ids.filter(isClosing).join(' '),
+    closingMigrations: ids.filter(isClosing).join(' '),
     requireNeighbours(version) {
       const far = versions.find(other => !areNeighbours(other, version))
       if (far === undefined) return

@@ -8,7 +8,7 @@ import { Fault, schemaTooNew } from '../../base/errors.ts'
 export interface Store {
   readonly entities: readonly EntitySchema[]
   readonly migrations: readonly StoreMigration[]
-  /** A query for live peer servers: `version` and `knows`. It works since the migration `since`. */
+  /** A query for live peer servers: `version` and `closing_migrations`. It works since the migration `since`. */
   readonly servers?: { readonly since: string; readonly query: string }
 }
 

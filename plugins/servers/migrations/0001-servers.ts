@@ -8,7 +8,7 @@ export class Servers0001 extends Migration {
       "version" varchar(64) not null,
       "started_at" bigint not null,
       "seen_at" bigint not null,
-      "knows" text not null)`)
+      "closing_migrations" text not null)`)
     this.addSql(`create table "servers_task" (
       "name" varchar(64) not null primary key,
       "boot" varchar(32) not null)`)
@@ -27,7 +27,7 @@ export class Servers0001 extends Migration {
     this.addSql('create index "servers_session_boot_index" on "servers_session" ("boot")')
     this.addSql(`create table "servers_request" (
       "id" varchar(26) not null primary key,
-      "asker" varchar(32) not null,
+      "requester" varchar(32) not null,
       "boot" varchar(32) null,
       "client_id" varchar(26) not null,
       "session_id" varchar(26) not null,
