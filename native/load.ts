@@ -1,18 +1,18 @@
-// Chooses the addon's binary for this machine, or returns the reason why there is none.
+// Loads the addon's binary for this machine, or returns the reason of the failure.
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { NativeModule } from './bridge.ts'
 
-/** The properties that decide which binary fits. */
+/** The properties of a machine that a binary must fit. */
 export interface Machine {
   readonly platform: string
   readonly arch: string
   readonly libc: 'glibc' | 'musl' | 'other'
 }
 
-export type Loaded =
-  | { readonly ok: true; readonly module: NativeModule; readonly from: string } // the file, and the files that failed
+export type LoadResult =
+  | { readonly ok: true; readonly module: NativeModule; readonly from: string } // the file, and files that failed before
   | { readonly ok: false; readonly reason: string }
 
 /** Returns the files below `root` that may be the binary, best first; or the reason why there is none. */
@@ -23,13 +23,13 @@ function candidates(root: string, { platform, arch, libc }: Machine): readonly s
   return [join(root, 'build', 'Release', 'sluice.node'), join(root, 'prebuilds', folder, 'sluice.node')]
 }
 
-/** Loads the first binary that works. A local build comes before a prebuild. */
-export function choose(
+/** Loads the first binary that works below `roots`. A local build comes before a prebuild. */
+export function chooseBinary(
   roots: readonly string[],
   machine: Machine,
   exists: (file: string) => boolean,
   load: (file: string) => NativeModule
-): Loaded {
+): LoadResult {
   const failed: string[] = []
   for (const root of roots) {
     const files = candidates(root, machine)
@@ -47,7 +47,7 @@ export function choose(
   return { ok: false, reason: failed.length > 0 ? failed.join('; ') : noBinary }
 }
 
-export function thisMachine(): Machine {
+export function detectMachine(): Machine {
   const { platform, arch } = process
   if (platform !== 'linux') return { platform, arch, libc: 'other' }
   const { header, sharedObjects } = report()
@@ -56,11 +56,11 @@ export function thisMachine(): Machine {
 }
 
 /** This code is native/load.ts in the source tree, and dist/native/load.js and dist/agent.mjs in the published package. */
-export function loadModule(): Loaded {
+export function loadModule(): LoadResult {
   const here = import.meta.dirname
   const roots = [here, join(here, '..', 'native'), join(here, '..', '..', 'native')]
   const require = createRequire(import.meta.url)
-  return choose(roots, thisMachine(), existsSync, file => require(file) as NativeModule)
+  return chooseBinary(roots, detectMachine(), existsSync, file => require(file) as NativeModule)
 }
 
 interface Report {

@@ -1,18 +1,19 @@
 import { join } from 'node:path'
 import t from 'tap'
 import type { NativeModule } from '../../native/bridge.ts'
-import { choose, type Machine, thisMachine } from '../../native/load.ts'
+import { chooseBinary, detectMachine, type Machine } from '../../native/load.ts'
 
-// A fake module, identified by its file.
-const moduleOf = (file: string) => ({ NativeEngine: file }) as unknown as NativeModule
-const load = (broken: readonly string[]) => (file: string) => {
+/** Returns a fake module with its file as its only property. */
+const fakeModule = (file: string) => ({ NativeEngine: file }) as unknown as NativeModule
+/** Returns a loader that fails for the broken files. */
+const fakeLoader = (broken: readonly string[]) => (file: string) => {
   if (broken.includes(file)) throw new Error('wrong ELF class')
-  return moduleOf(file)
+  return fakeModule(file)
 }
 
 const built = 'native/build/Release/sluice.node'
-const published = 'other/prebuilds/linux-x64/sluice.node'
-const shipped = (folder: string) => `native/prebuilds/${folder}/sluice.node`
+const packaged = 'other/prebuilds/linux-x64/sluice.node'
+const prebuild = (folder: string) => `native/prebuilds/${folder}/sluice.node`
 const x64: Machine = { platform: 'linux', arch: 'x64', libc: 'glibc' }
 const arm64: Machine = { ...x64, arch: 'arm64' }
 const musl: Machine = { ...x64, libc: 'musl' }
@@ -20,91 +21,116 @@ const mac: Machine = { platform: 'darwin', arch: 'arm64', libc: 'other' }
 const unknownLibc: Machine = { ...x64, libc: 'other' }
 
 interface Row {
-  readonly where: string
+  readonly title: string
   readonly machine: Machine
-  readonly files: readonly string[]
-  readonly broken?: readonly string[]
-  readonly expected: string | RegExp // the loaded file, or the reason why there is none
-  readonly skipped?: string // the note on a broken file that was tried before
+  readonly files: readonly string[] // that exist
+  readonly broken?: readonly string[] // that exist and cannot be loaded
+  readonly expected: string | RegExp // the loaded file, or the reason of the failure
+  readonly skipped?: string // the result's remark about a broken file that was tried first
 }
 
 const rows: readonly Row[] = [
-  { where: 'built here', machine: x64, files: [built, shipped('linux-x64')], expected: built },
   {
-    where: 'shipped',
+    title: 'a local build comes before a prebuild',
     machine: x64,
-    files: [shipped('linux-x64'), shipped('linux-arm64')],
-    expected: shipped('linux-x64')
+    files: [built, prebuild('linux-x64')],
+    expected: built
   },
   {
-    where: 'shipped for arm',
+    title: 'x64 loads its prebuild',
+    machine: x64,
+    files: [prebuild('linux-x64'), prebuild('linux-arm64')],
+    expected: prebuild('linux-x64')
+  },
+  {
+    title: 'arm64 loads its prebuild',
     machine: arm64,
-    files: [shipped('linux-x64'), shipped('linux-arm64')],
-    expected: shipped('linux-arm64')
+    files: [prebuild('linux-x64'), prebuild('linux-arm64')],
+    expected: prebuild('linux-arm64')
   },
   {
-    where: 'shipped for musl',
+    title: 'musl loads its prebuild',
     machine: musl,
-    files: [shipped('linux-x64'), shipped('linux-x64-musl')],
-    expected: shipped('linux-x64-musl')
+    files: [prebuild('linux-x64'), prebuild('linux-x64-musl')],
+    expected: prebuild('linux-x64-musl')
   },
-  { where: 'beside the published program', machine: x64, files: [published], expected: published },
   {
-    where: 'a broken build beside an intact one',
+    title: 'the published program loads the prebuild beside it',
     machine: x64,
-    files: [built, shipped('linux-x64')],
+    files: [packaged],
+    expected: packaged
+  },
+  {
+    title: 'a broken local build is skipped',
+    machine: x64,
+    files: [built, prebuild('linux-x64')],
     broken: [built],
-    expected: shipped('linux-x64'),
+    expected: prebuild('linux-x64'),
     skipped: `, not ${built}: wrong ELF class`
   },
   {
-    where: 'only a broken one',
+    title: 'a broken binary is an error if there is no other',
     machine: x64,
     files: [built],
     broken: [built],
     expected: /sluice\.node: wrong ELF class$/
   },
   {
-    where: 'glibc only, on musl',
+    title: 'musl does not load a prebuild for glibc',
     machine: musl,
-    files: [shipped('linux-x64')],
+    files: [prebuild('linux-x64')],
     expected: /no binary for linux-x64 \(musl\)/
   },
-  { where: 'nowhere', machine: arm64, files: [], expected: /no binary for linux-arm64 \(glibc\)/ },
-  { where: 'nowhere, on macOS', machine: mac, files: [built], expected: /no native engine for darwin/ },
-  { where: 'an unknown C library', machine: unknownLibc, files: [built], expected: /neither glibc nor musl/ }
+  {
+    title: 'a missing binary is an error',
+    machine: arm64,
+    files: [],
+    expected: /no binary for linux-arm64 \(glibc\)/
+  },
+  {
+    title: 'macOS has no native engine',
+    machine: mac,
+    files: [built],
+    expected: /no native engine for darwin/
+  },
+  {
+    title: 'an unknown C library is an error',
+    machine: unknownLibc,
+    files: [built],
+    expected: /neither glibc nor musl/
+  }
 ]
 
-for (const { where, machine, files, broken = [], expected, skipped = '' } of rows)
-  t.test(`the binary to load: ${where}`, async t => {
-    const known = files.map(file => join(file))
+for (const { title, machine, files, broken = [], expected, skipped = '' } of rows)
+  t.test(title, async t => {
+    const existing = files.map(file => join(file))
 
-    const found = choose(
+    const found = chooseBinary(
       ['native', 'other'],
       machine,
-      file => known.includes(file),
-      load(broken.map(file => join(file)))
+      file => existing.includes(file),
+      fakeLoader(broken.map(file => join(file)))
     )
 
     if (typeof expected === 'string')
-      t.same(found, { ok: true, from: join(expected) + skipped, module: moduleOf(join(expected)) })
+      t.same(found, { ok: true, from: join(expected) + skipped, module: fakeModule(join(expected)) })
     else t.match(found, { ok: false, reason: expected })
   })
 
-t.test('loading the addon causes no DNS lookup for open connections', async t => {
+t.test('loading the addon causes no reverse DNS lookups for open connections', async t => {
   const report: { excludeNetwork?: boolean; getReport(): object } = process.report
-  const asked: (boolean | undefined)[] = []
+  const excluded: (boolean | undefined)[] = [] // Node looks up each connection in a report unless this is true
   const getReport = t.intercept(report, 'getReport', {
     value: () => {
-      asked.push(report.excludeNetwork)
+      excluded.push(report.excludeNetwork)
       return { header: { glibcVersionRuntime: '2.36' }, sharedObjects: [] }
     }
   })
   const before = report.excludeNetwork
 
-  thisMachine()
+  detectMachine()
 
   getReport.restore()
-  t.same(asked, process.platform === 'linux' ? [true] : [])
+  t.same(excluded, process.platform === 'linux' ? [true] : [])
   t.equal(report.excludeNetwork, before)
 })
