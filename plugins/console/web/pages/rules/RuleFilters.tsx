@@ -4,27 +4,28 @@ import { useState } from 'react'
 import { fieldError } from '../../parts/form/field-error.ts'
 import { text } from '../../text/text.ts'
 import type { ClientsById } from '../clients/queries.ts'
-import type { RuleFilter } from './filters.ts'
+import type { FilterValues } from './filters.ts'
 import { shownStates } from './shown-state.ts'
 
 interface Props {
-  readonly filters: RuleFilter
-  readonly set: (name: keyof RuleFilter, value: string) => void
+  readonly filters: FilterValues
+  readonly onChange: (name: keyof FilterValues, value: string) => void
   readonly clients: ClientsById
   readonly error: Error | null
 }
 
-/** Inputs for state and labels, and buttons to remove the filters of a link. */
-export function RuleFilters({ filters, set, clients, error }: Props) {
+/** Inputs for the state and the labels. Other filters come from links: each is a button that removes it. */
+export function RuleFilters({ filters, onChange, clients, error }: Props) {
   const [selector, setSelector] = useState(filters.selector)
-  const apply = useDebouncedCallback((next: string) => set('selector', next.trim()), 300)
+  const apply = useDebouncedCallback((next: string) => onChange('selector', next.trim()), 300)
+  // A link may ask for several states. The list then has them as one more option.
   const states = filters.state.includes(',') ? [filters.state, ...shownStates] : shownStates
   return (
     <Group gap="sm" mb="sm" align="start" className="tools">
       <NativeSelect
         aria-label={text.rules.state}
         value={filters.state}
-        onChange={event => set('state', event.currentTarget.value)}
+        onChange={event => onChange('state', event.currentTarget.value)}
         data={[
           { value: '', label: text.rules.anyState },
           ...states.map(value => ({
@@ -51,13 +52,16 @@ export function RuleFilters({ filters, set, clients, error }: Props) {
       />
       <ActiveFilter
         name={filters.client && text.rules.onClient(clients.get(filters.client)?.client_name ?? '…')}
-        onRemove={() => set('client', '')}
+        onRemove={() => onChange('client', '')}
       />
       <ActiveFilter
         name={filters.owner && text.rules.ownedBy(filters.owner)}
-        onRemove={() => set('owner', '')}
+        onRemove={() => onChange('owner', '')}
       />
-      <ActiveFilter name={filters.targets && text.rules.targetsDown} onRemove={() => set('targets', '')} />
+      <ActiveFilter
+        name={filters.targets && text.rules.targetsDown}
+        onRemove={() => onChange('targets', '')}
+      />
     </Group>
   )
 }

@@ -9,7 +9,7 @@ import { Table } from '../../parts/table/Table.tsx'
 import { text } from '../../text/text.ts'
 import { type ClientsById, useClientsById } from '../clients/queries.ts'
 import { BulkActions } from './BulkActions.tsx'
-import { filterRules, type RuleFilter, useFilters } from './filters.ts'
+import { type FilterValues, filterRules, useFilters } from './filters.ts'
 import { type Rule, useRules } from './queries.ts'
 import { RuleFilters } from './RuleFilters.tsx'
 import { ruleColumns } from './rule-columns.tsx'
@@ -42,7 +42,12 @@ export function RuleList() {
     <>
       <PageHead title={text.pages.rules}>{add}</PageHead>
       {(isFiltered || rows.length > 0) && (
-        <RuleFilters filters={filters} set={set} clients={clients} error={isRefused ? rules.error : null} />
+        <RuleFilters
+          filters={filters}
+          onChange={set}
+          clients={clients}
+          error={isRefused ? rules.error : null}
+        />
       )}
       {!isRefused && (
         <QueryResult query={rules}>
@@ -66,7 +71,7 @@ export function RuleList() {
 
 function useFiltered(
   rules: readonly Rule[] | undefined,
-  filters: RuleFilter,
+  filters: FilterValues,
   clients: ClientsById
 ): readonly Rule[] {
   const { state, client, owner, targets } = filters

@@ -6,14 +6,14 @@ import type { Rule } from './queries.ts'
 import { downTargets, shownStateOf } from './shown-state.ts'
 
 const names = ['q', 'selector', 'state', 'client', 'owner', 'targets'] as const
-export type RuleFilter = Readonly<Record<(typeof names)[number], string>>
+export type FilterValues = Readonly<Record<(typeof names)[number], string>>
 
-export const useFilters = () => useUrlFilter<keyof RuleFilter>(names)
+export const useFilters = () => useUrlFilter<keyof FilterValues>(names)
 
 /** Applies the filters that the API lacks; the server applies `selector`. */
 export function filterRules(
   rules: readonly Rule[],
-  filters: Omit<RuleFilter, 'q' | 'selector'>,
+  filters: Omit<FilterValues, 'q' | 'selector'>,
   clients: ClientsById
 ): readonly Rule[] {
   const { state, client, owner, targets } = filters

@@ -100,14 +100,14 @@ export const ruleForm: Text['ruleForm'] = {
   unconfirmed: 'Die Änderung ist gespeichert, aber der Client hat sie noch nicht bestätigt.',
   conflict: 'Jemand anderes hat diese Regel geändert',
   conflictHint:
-    'Ihre Änderungen sind noch nicht gespeichert. Wählen Sie eine Version, wo beide ein Feld geändert haben.',
+    'Ihre Änderungen sind noch nicht gespeichert. Wählen Sie einen Wert für jedes Feld, das beide geändert haben.',
   field: 'Feld',
   before: 'Vorher',
   theirs: 'Aktuell',
   yours: 'Ihre Eingabe',
   none: 'keine Angabe',
   saveYours: 'Meine Änderungen speichern',
-  takeTheirs: 'Meine Änderungen verwerfen'
+  discardYours: 'Meine Änderungen verwerfen'
 }
 
 export const ruleDetail: Text['ruleDetail'] = {

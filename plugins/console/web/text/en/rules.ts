@@ -96,14 +96,14 @@ export const ruleForm = {
   showRule: 'Show the rule',
   unconfirmed: 'The change is saved, but the client has not confirmed it yet.',
   conflict: 'Somebody else changed this rule',
-  conflictHint: 'Your changes are not saved yet. Choose a version where both of you changed a field.',
+  conflictHint: 'Your changes are not saved yet. Choose a value for each field that both of you changed.',
   field: 'Field',
   before: 'Before',
   theirs: 'Current',
   yours: 'Yours',
   none: 'none',
   saveYours: 'Save my changes',
-  takeTheirs: 'Discard my changes'
+  discardYours: 'Discard my changes'
 }
 
 export const ruleDetail = {

@@ -80,8 +80,8 @@ function Edit({ now, clients, schemas }: Props) {
           path={path}
           changes={save.variables.changes}
           isBusy={save.isPending}
-          onSend={(changes, etag) => save.mutate({ changes, etag })}
-          onTheirs={theirs => {
+          onSave={(changes, etag) => save.mutate({ changes, etag })}
+          onDiscard={theirs => {
             setOpened(theirs)
             save.reset()
           }}

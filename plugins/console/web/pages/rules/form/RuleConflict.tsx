@@ -10,15 +10,15 @@ import type { Rule } from '../queries.ts'
 import { diffValues, toValues } from './rule-values.ts'
 
 interface Props {
-  readonly before: Values
+  readonly before: Values // the rule when the form opened
   readonly path: { readonly rule_id: string }
-  readonly changes: Values // of this form
+  readonly changes: Values // the user's, not saved
   readonly isBusy: boolean
-  readonly onSend: (changes: Values, etag: string) => void
-  readonly onTheirs: (rule: Rule) => void
+  readonly onSave: (changes: Values, etag: string) => void
+  readonly onDiscard: (rule: Rule) => void
 }
 
-/** An edit conflict: shows both versions and lets the user choose for each field. */
+/** Shows an edit conflict. The user chooses a value for each field that both sides changed. */
 export function RuleConflict({ path, ...props }: Props) {
   const theirs = useQuery({
     queryKey: ['rule', path.rule_id, 'conflict'],
@@ -27,23 +27,23 @@ export function RuleConflict({ path, ...props }: Props) {
   })
   return (
     <Alert color="orange" variant="default" role="alert" title={text.ruleForm.conflict} mb="lg">
-      <QueryResult query={theirs}>{rule => <Choice {...props} theirs={rule} />}</QueryResult>
+      <QueryResult query={theirs}>{rule => <ConflictTable {...props} theirs={rule} />}</QueryResult>
     </Alert>
   )
 }
 
-function Choice({
+function ConflictTable({
   before,
   changes,
   theirs,
   isBusy,
-  onSend,
-  onTheirs
+  onSave,
+  onDiscard
 }: Omit<Props, 'path'> & { readonly theirs: Rule }) {
-  const now = toValues(theirs)
-  const changed = diffValues(before, now)
-  const keys = [...new Set([...Object.keys(changed), ...Object.keys(changes)])]
-  const [theirKeys, setTheirKeys] = useState<ReadonlySet<string>>(new Set())
+  const current = toValues(theirs)
+  const theirChanges = diffValues(before, current)
+  const keys = [...new Set([...Object.keys(theirChanges), ...Object.keys(changes)])]
+  const [theirKeys, setTheirKeys] = useState<ReadonlySet<string>>(new Set()) // fields that keep their current value
   const yours = Object.fromEntries(Object.entries(changes).filter(([key]) => !theirKeys.has(key)))
   return (
     <Stack gap="sm">
@@ -60,11 +60,11 @@ function Choice({
           </thead>
           <tbody>
             {keys.map(key => (
-              <Version
+              <FieldRow
                 key={key}
                 name={text.fields[key] ?? titleOf(key, {})}
                 before={before[key]}
-                theirs={now[key]}
+                theirs={current[key]}
                 yours={key in changes ? { value: changes[key] } : null}
                 isTheirs={theirKeys.has(key)}
                 onChoose={isTheirs => {
@@ -81,32 +81,31 @@ function Choice({
         <Button
           loading={isBusy}
           disabled={Object.keys(yours).length === 0}
-          onClick={() => onSend(yours, theirs.etag)}
+          onClick={() => onSave(yours, theirs.etag)}
         >
           {text.ruleForm.saveYours}
         </Button>
-        <Button variant="default" onClick={() => onTheirs(theirs)}>
-          {text.ruleForm.takeTheirs}
+        <Button variant="default" onClick={() => onDiscard(theirs)}>
+          {text.ruleForm.discardYours}
         </Button>
       </Group>
     </Stack>
   )
 }
 
-interface VersionProps {
+interface FieldRowProps {
   readonly name: string
   readonly before: unknown
   readonly theirs: unknown
-  readonly yours: { readonly value: unknown } | null // null: not changed here
+  readonly yours: { readonly value: unknown } | null // null: the user did not change it
   readonly isTheirs: boolean
   readonly onChoose: (isTheirs: boolean) => void
 }
 
-/** One field. If both sides changed it, the user chooses a value. */
-function Version({ name, before, theirs, yours, isTheirs, onChoose }: VersionProps) {
-  const isBoth = yours !== null && !isSame(before, theirs)
+function FieldRow({ name, before, theirs, yours, isTheirs, onChoose }: FieldRowProps) {
+  const isChangedByBoth = yours !== null && !isSame(before, theirs)
   const choice = (isTheirValue: boolean, value: unknown) =>
-    isBoth ? (
+    isChangedByBoth ? (
       <label>
         <input
           type="radio"
