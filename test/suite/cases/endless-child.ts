@@ -1,3 +1,4 @@
+// Input of suite.test.ts: a child process of the test does not end.
 import { once } from 'node:events'
 import t from 'tap'
 import { spawnChild } from '../../support/child-process.ts'

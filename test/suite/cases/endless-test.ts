@@ -1,3 +1,4 @@
+// Input of suite.test.ts: the test hangs.
 import t from 'tap'
 
 t.test('a test that hangs', { timeout: 100 }, async () => {

@@ -1,3 +1,4 @@
+// Input of suite.test.ts: an assertion fails.
 import t from 'tap'
 
 t.test('a test that fails', async t => {

@@ -1,3 +1,4 @@
+// Input of suite.test.ts: the test leaves process state behind.
 import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'

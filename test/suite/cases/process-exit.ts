@@ -1,3 +1,4 @@
+// Input of suite.test.ts: the test ends its process.
 import t from 'tap'
 
 t.test('a test that ends the process', async () => process.exit())

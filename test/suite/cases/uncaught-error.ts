@@ -1,3 +1,4 @@
+// Input of suite.test.ts: a timer of the test throws.
 import t from 'tap'
 
 t.test('a test with a timer that throws', async () => {

@@ -1,3 +1,4 @@
+// Input of suite.test.ts: the test leaves a rejection unhandled.
 import t from 'tap'
 
 t.test('a test with an unhandled rejection', async t => {
