@@ -10,7 +10,7 @@ import type {
 } from '../../agent/plugin.ts'
 import { addUp, agentMetrics, type RuleCounters, type TargetNow } from './agent/families.ts'
 import { runChecks } from './agent/readiness.ts'
-import { livePage, openListener, openScrape, readinessOf, readyPage } from './wire.ts'
+import { livePage, openListener, openScrape, readyPage, toReadinessAnswer } from './wire.ts'
 
 /** Serves /metrics. It is a plugin so that no other part of the agent depends on metrics. */
 export function metricsPlugin(listen: string, engine: string): AgentPlugin {
@@ -47,7 +47,7 @@ export function metricsPlugin(listen: string, engine: string): AgentPlugin {
       }
       const all = () => [{ by: 'agent', value: collect }, ...scope.metrics.map(bounded)]
       const scrape = openScrape({ metrics: all, clock, log })
-      const pages = [livePage, readyPage(async () => readinessOf(runChecks(scope.call, streams > 0)))]
+      const pages = [livePage, readyPage(async () => toReadinessAnswer(runChecks(scope.call, streams > 0)))]
       const { port, close } = await openListener({ listen, scrape, pages, clock, log })
       scope.defer(close)
       log.info('metrics.listening', `/metrics is served on port ${port}`, { port })

@@ -1,13 +1,13 @@
 import { Type } from 'typebox'
 import { defineRoute } from '../../kernel/http/route.ts'
-import { live } from '../http/listener-exports.ts'
+import { liveAnswer } from '../http/listener-exports.ts'
 import type { Readiness } from './readiness.ts'
 
 interface Deps {
   readonly readiness: Readiness
 }
 
-const page = {
+const publicGet = {
   method: 'GET',
   access: 'public',
   reply: 'media',
@@ -15,15 +15,15 @@ const page = {
 } as const
 
 const livez = defineRoute({
-  ...page,
+  ...publicGet,
   url: '/livez',
   action: 'health.live',
   summary: 'Answers while the process is alive.',
-  run: async (_: Deps) => live
+  run: async (_: Deps) => liveAnswer
 })
 
 const readyz = defineRoute({
-  ...page,
+  ...publicGet,
   url: '/readyz',
   action: 'health.ready',
   summary: 'Returns whether the server is ready; 503 with the reasons if not.',

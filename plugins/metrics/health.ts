@@ -1,5 +1,5 @@
 // The pages /livez and /readyz of a server and of an agent.
-import { type Answer, live } from '../http/listener-exports.ts'
+import { type Answer, liveAnswer } from '../http/listener-exports.ts'
 import type { Page } from './page.ts'
 
 const toPage = (path: Page['path'], answer: () => Promise<Answer>): Page => ({
@@ -10,5 +10,5 @@ const toPage = (path: Page['path'], answer: () => Promise<Answer>): Page => ({
   }
 })
 
-export const livePage = toPage('/livez', async () => live)
+export const livePage = toPage('/livez', async () => liveAnswer)
 export const readyPage = (readiness: () => Promise<Answer>): Page => toPage('/readyz', readiness)

@@ -6,7 +6,7 @@ import { reasonOf } from '../../kernel/base/errors.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { stateOf } from '../../kernel/store/postgres/dialect.ts'
 import { storeFileOf } from '../../kernel/store/sql/database.ts'
-import { type Answer, type Check, readinessOf } from '../http/listener-exports.ts'
+import { type Answer, type Check, toReadinessAnswer } from '../http/listener-exports.ts'
 
 type Deps = Pick<Kernel, 'store' | 'control' | 'clock'>
 
@@ -31,7 +31,7 @@ export function openReadiness({ store, control, clock }: Deps): Readiness {
     certificate: async () => requireValid(new X509Certificate(control.certificate), clock.now())
   }
   const runChecks = async (): Promise<Answer> =>
-    readinessOf(await Promise.all(Object.entries(checks).map(([name, check]) => examine(name, check))))
+    toReadinessAnswer(await Promise.all(Object.entries(checks).map(([name, check]) => examine(name, check))))
 
   const readiness = (): Promise<Answer> => {
     if (!answer || clock.monotonic() - readAt >= maxAgeMs) {
@@ -42,7 +42,7 @@ export function openReadiness({ store, control, clock }: Deps): Readiness {
   }
   const stop = (): void => {
     const stopping = { name: 'stopping', status: 'failed', reason: 'the server stops' } as const
-    answer = Promise.resolve(readinessOf([stopping]))
+    answer = Promise.resolve(toReadinessAnswer([stopping]))
     readAt = Number.POSITIVE_INFINITY
   }
   return Object.assign(readiness, { stop })
@@ -89,7 +89,7 @@ async function countMigrations(store: Deps['store']): Promise<number> {
 
 function describeWaiting({ upgrade }: Deps['store']): string {
   const waiting = upgrade?.waiting ?? []
-  return waiting.length === 0 ? '' : `; until no older server lives, these wait: ${waiting.join(', ')}`
+  return waiting.length === 0 ? '' : `; these wait until no older server runs: ${waiting.join(', ')}`
 }
 
 function requireValid({ validTo }: X509Certificate, now: number): string {

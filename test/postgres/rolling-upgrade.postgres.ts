@@ -95,7 +95,7 @@ async function fixture(t: Test) {
 
 type Server = Awaited<ReturnType<Awaited<ReturnType<typeof fixture>>['server']>>
 
-t.test('tables that an older server uses stay while it lives', async t => {
+t.test('tables that an older server uses stay while it runs', async t => {
   const { server, launch, acme } = await fixture(t)
   const a = await server('a', older)
   const b = await server('b', newer)
@@ -106,7 +106,7 @@ t.test('tables that an older server uses stay while it lives', async t => {
     versions: ['2.0.0']
   })
   const { body } = await b.call('GET', '/readyz')
-  t.match(JSON.stringify(body), /these wait: acme\/0003-old\+closes/)
+  t.match(JSON.stringify(body), /these wait until no older server runs: acme\/0003-old\+closes/)
 
   a.signal('SIGKILL')
   await a.exit

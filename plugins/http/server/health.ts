@@ -19,10 +19,10 @@ const answerOf = (status: Answer['status'], body: object): Answer => ({
 })
 
 /** The process answers requests. */
-export const live: Answer = answerOf(200, { status: 'live' })
+export const liveAnswer: Answer = answerOf(200, { status: 'live' })
 
 /** Returns 503 if a check failed. */
-export function readinessOf(checks: readonly Check[]): Answer {
+export function toReadinessAnswer(checks: readonly Check[]): Answer {
   const isReady = checks.every(({ status }) => status === 'ok')
   return answerOf(isReady ? 200 : 503, { status: isReady ? 'ready' : 'not_ready', checks })
 }

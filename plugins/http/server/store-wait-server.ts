@@ -6,7 +6,7 @@ import { type Release, Releases } from '../../../kernel/base/releases.ts'
 import { setCommonHeaders } from '../pipeline/responder.ts'
 import { type Keys, openTls, type Tls } from '../settings.ts'
 import { sendFault } from './error-body.ts'
-import { type Answer, live, readinessOf } from './health.ts'
+import { type Answer, liveAnswer, toReadinessAnswer } from './health.ts'
 
 interface Options {
   /** Validated keys of the server. */
@@ -30,9 +30,9 @@ export async function openStoreWaitServer({ keys, clock, reason }: Options): Pro
       setCommonHeaders(request, reply)
       if (request.is404) return sendFault(reply, awayFor(reason())) // regardless of its body
     })
-    app.get('/livez', (_, reply) => sendAnswer(reply, live))
+    app.get('/livez', (_, reply) => sendAnswer(reply, liveAnswer))
     app.get('/readyz', (_, reply) =>
-      sendAnswer(reply, readinessOf([{ name: 'store', status: 'failed', reason: reason() }]))
+      sendAnswer(reply, toReadinessAnswer([{ name: 'store', status: 'failed', reason: reason() }]))
     )
     await listenAt(app, key, listen)
   }
