@@ -1,6 +1,9 @@
 import { defineEntity, p } from '@mikro-orm/core'
 
-/** The next certificate that an agent trusts. Valid only while the client has the same token. */
+/**
+ * The next certificate that an agent has confirmed to trust. Valid only while the client has the same token: a new
+ * enrollment replaces the agent's pins.
+ */
 export const NextPinRow = defineEntity({
   name: 'NextPinRow',
   tableName: 'certificate_next_pin',

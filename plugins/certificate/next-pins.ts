@@ -4,32 +4,32 @@ import type { Kernel } from '../../kernel/plugin.ts'
 import { storeValue } from './certificate-pins.ts'
 import { NextPinRow } from './entities.ts'
 
-/** Asks each agent that joins to trust the staged certificate, too. */
+/** Announces the next certificate to agents, so that they trust it before it replaces the current one. */
 export interface NextPins {
-  /** Reads the staged certificate. It cannot change while the server runs. */
+  /** Reads the next certificate from the store. It cannot change while the server runs. */
   load(): Promise<void>
-  /** Announces the staged certificate, or that there is none any more, if the agent has not confirmed that yet. */
-  joined(peer: Peer): void
+  /** Announces the next certificate or its removal, unless the agent has already confirmed it. Logs a failure. */
+  announceTo(peer: Peer): void
 }
 
 export function openNextPins({ store, log }: Pick<Kernel, 'store' | 'log'>): NextPins {
-  let next = '' // a fingerprint; '' if none is staged
-  let mayBeStale = false // some agent may trust a certificate that is no longer staged
+  let next = '' // fingerprint of the next certificate; '' if none is staged
+  let mayBeTrusted = false // some agent may trust a next certificate, perhaps one that is no longer staged
 
   async function load(): Promise<void> {
     await store.read(async em => {
       next = (await storeValue('next_leaf', em)) ?? ''
-      mayBeStale = (await em.count(NextPinRow)) > 0
+      mayBeTrusted = (await em.count(NextPinRow)) > 0
     })
   }
 
-  function joined(peer: Peer): void {
-    if (next === '' && !mayBeStale) return
-    announce(peer).catch(error => {
+  function announceTo(peer: Peer): void {
+    if (next === '' && !mayBeTrusted) return
+    requestConfirmation(peer).catch(error => {
       if (!peer.ended.aborted)
         log.warn(
           'certificate.next_pin_failed',
-          `announced again when the agent reconnects: ${String(error)}`,
+          `the agent did not confirm the next certificate; it is announced again on reconnect: ${String(error)}`,
           {
             client_id: peer.clientId
           }
@@ -37,10 +37,10 @@ export function openNextPins({ store, log }: Pick<Kernel, 'store' | 'log'>): Nex
     })
   }
 
-  async function announce(peer: Peer): Promise<void> {
+  async function requestConfirmation(peer: Peer): Promise<void> {
     const { clientId, tokenHash } = peer
-    const known = await store.read(em => em.findOne(NextPinRow, { clientId, tokenHash }))
-    if ((known?.fingerprint ?? '') === next) return
+    const confirmed = await store.read(em => em.findOne(NextPinRow, { clientId, tokenHash }))
+    if ((confirmed?.fingerprint ?? '') === next) return
     const { fingerprint } = await peer.request(NextPin, { fingerprint: next })
     await peer.change(async em => {
       if (fingerprint === '') await em.nativeDelete(NextPinRow, { clientId })
@@ -48,7 +48,9 @@ export function openNextPins({ store, log }: Pick<Kernel, 'store' | 'log'>): Nex
     })
     log.info(
       'certificate.next_pin_confirmed',
-      'the agent trusts the next certificate, or no longer trusts one',
+      fingerprint === ''
+        ? 'the agent no longer trusts a next certificate'
+        : 'the agent trusts the next certificate',
       {
         client_id: clientId,
         fingerprint
@@ -56,5 +58,5 @@ export function openNextPins({ store, log }: Pick<Kernel, 'store' | 'log'>): Nex
     )
   }
 
-  return { load, joined }
+  return { load, announceTo }
 }

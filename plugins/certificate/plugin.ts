@@ -26,7 +26,7 @@ export default definePlugin<Deps>({
     migrations: [{ name: '0001-certificate', class: Certificate0001 }]
   },
   services: { nextPins: asFunction(openNextPins).singleton() },
-  fills: [connectionSlot.fillWith(({ nextPins }: Deps) => ({ joined: nextPins.joined }))],
+  fills: [connectionSlot.fillWith(({ nextPins }: Deps) => ({ joined: nextPins.announceTo }))],
   messages,
   routes,
   commands,

@@ -35,7 +35,7 @@ async function nextPinsFixture(t: Test) {
     }
     const { change } = store
     const peer = { clientId, tokenHash, ended: new AbortController().signal, request, change }
-    pins.joined(peer as never) // only the members that it uses
+    pins.announceTo(peer as never) // only the members that it uses
     for (let ticks = 0; log.length === lines && (ticks < 50 || isStoreWorking()); ticks++)
       await new Promise(resolve => setImmediate(resolve))
   }
