@@ -8,7 +8,7 @@ import type { Test } from 'tap'
 import { spawnChild } from '../../../test/support/child-process.ts'
 import { run } from '../run.ts'
 import { type Debian, hostIn, noDebian, unpacked } from './debian.ts'
-import { type Daemon, follow, type Machine } from './machine.ts'
+import { type Daemon, type Machine, startDaemon } from './machine.ts'
 
 /** The reason why it cannot run here, or false. */
 export const noBootedDebian =
@@ -65,7 +65,7 @@ export async function bootedDebian(t: Test): Promise<Debian> {
 const childrenOf = ({ pid }: ChildProcess): number[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number)
 
-/** Returns the machine with services run by systemd. They have the environment of the command that starts them. */
+/** Returns a machine where systemd runs the services, with the environment of the command that starts them. */
 export function machineWith({ prefix }: Debian): Machine {
   const start = (role: string): string[] => [
     ...['sh', '-c'],
@@ -88,4 +88,4 @@ const journalOf = (role: string): string =>
 
 /** Reads the log of a service since its last start. */
 export const logOf = (t: Test, machine: Machine, role: string): Daemon =>
-  follow(t, machine, ['sh', '-c', journalOf(role)], {})
+  startDaemon(t, machine, ['sh', '-c', journalOf(role)], {})

@@ -27,7 +27,7 @@ interface Environment {
 
 export interface Container {
   readonly user: { readonly uid: number; readonly gid: number }
-  /** The words before a command of the image, or of another program in it: see `image.test.ts`. */
+  /** Command prefix that runs a command in the container: see `image.test.ts`. */
   readonly prefix: readonly string[]
 }
 

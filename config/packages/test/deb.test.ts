@@ -1,4 +1,4 @@
-// The .deb packages in a fresh Debian, where systemd runs and where it does not: installed, used, upgraded, removed, purged.
+// The .deb packages in a fresh Debian, with and without systemd: install, run, upgrade, remove, purge.
 import { appendFileSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -6,53 +6,57 @@ import { outDir, version } from '../run.ts'
 import { bootedDebian, logOf, machineWith, noBootedDebian } from './booted-debian.ts'
 import { install, nextRevision } from './deb-packages.ts'
 import { debian, noDebian as skip } from './debian.ts'
-import { call, freePort, use } from './machine.ts'
+import { freePort, runSluice, startDeployment } from './machine.ts'
 import { machineOf } from './units.ts'
 
 const packages = ['sluice', 'sluice-server', 'sluice-agent']
 
-t.test('Debian: installed, used, upgraded with its state, removed, purged', { skip }, async t => {
-  const host = debian(t)
-  const { dir, inside } = host
+t.test(
+  'the .deb packages keep their state in an upgrade and a removal, and a purge deletes it',
+  { skip },
+  async t => {
+    const host = debian(t)
+    const { dir, inside } = host
 
-  const output = install(host, outDir)
-  t.match(output, /create the first administrator with: sluice setup/)
-  t.match(output, /enroll this host with: sluice agent enroll URI --state-dir \/var\/lib\/sluice-agent/)
-  t.equal(inside('sluice', '--version').trim(), version)
-  t.equal(inside('stat', '-c', '%U %a', '/var/lib/sluice').trim(), 'sluice 700')
-  t.ok(existsSync(join(dir, 'usr/share/man/man1/sluice.1.gz')))
-  for (const name of ['bash-completion/completions/sluice', 'zsh/vendor-completions/_sluice'])
-    t.match(readFileSync(join(dir, 'usr/share', name), 'utf8'), /_sluice/)
+    const output = install(host, outDir)
+    t.match(output, /create the first administrator with: sluice setup/)
+    t.match(output, /enroll this host with: sluice agent enroll URI --state-dir \/var\/lib\/sluice-agent/)
+    t.equal(inside('sluice', '--version').trim(), version)
+    t.equal(inside('stat', '-c', '%U %a', '/var/lib/sluice').trim(), 'sluice 700')
+    t.ok(existsSync(join(dir, 'usr/share/man/man1/sluice.1.gz')))
+    for (const name of ['bash-completion/completions/sluice', 'zsh/vendor-completions/_sluice'])
+      t.match(readFileSync(join(dir, 'usr/share', name), 'utf8'), /_sluice/)
 
-  const machine = machineOf(host)
-  const first = await use(t, machine)
-  t.equal(await first.forward(), 'got x')
-  t.match(await first.agent.until('engine.selected'), { engine: 'native' })
-  const idOf = (): string => call(machine, ['client', 'list', '--output', 'json'], first.env)
-  const { client_id: before } = (JSON.parse(idOf()) as [{ client_id: string }])[0]
-  await Promise.all([first.agent.stop(), first.server.stop()])
+    const machine = machineOf(host)
+    const first = await startDeployment(t, machine)
+    t.equal(await first.forward(), 'got x')
+    t.match(await first.agent.until('engine.selected'), { engine: 'native' })
+    const idOf = (): string => runSluice(machine, ['client', 'list', '--output', 'json'], first.env)
+    const { client_id: before } = (JSON.parse(idOf()) as [{ client_id: string }])[0]
+    await Promise.all([first.agent.stop(), first.server.stop()])
 
-  const config = join(dir, 'etc/sluice/server.toml')
-  appendFileSync(config, 'audit_retention_days = 30\n')
-  install(host, nextRevision(outDir, join(t.testdirName, 'next')))
-  t.match(inside('dpkg-query', '--show', 'sluice'), `${version}-2`)
-  t.match(readFileSync(config, 'utf8'), /audit_retention_days = 30$/m, 'the configuration is kept')
-  const second = await use(t, machine, first)
-  t.equal(await second.forward(), 'got x')
-  const { client_id: after } = (JSON.parse(idOf()) as [{ client_id: string }])[0]
-  t.equal(after, before, 'the state of server and agent is kept')
-  await Promise.all([second.agent.stop(), second.server.stop()])
+    const config = join(dir, 'etc/sluice/server.toml')
+    appendFileSync(config, 'audit_retention_days = 30\n')
+    install(host, nextRevision(outDir, join(t.testdirName, 'next')))
+    t.match(inside('dpkg-query', '--show', 'sluice'), `${version}-2`)
+    t.match(readFileSync(config, 'utf8'), /audit_retention_days = 30$/m, 'the configuration is kept')
+    const second = await startDeployment(t, machine, first)
+    t.equal(await second.forward(), 'got x')
+    const { client_id: after } = (JSON.parse(idOf()) as [{ client_id: string }])[0]
+    t.equal(after, before, 'server and agent keep their state')
+    await Promise.all([second.agent.stop(), second.server.stop()])
 
-  inside('dpkg', '--remove', ...packages)
-  t.ok(statSync(join(dir, 'var/lib/sluice/sluice.db')).size > 0, 'removal keeps the state')
-  t.notOk(existsSync(join(dir, 'usr/lib/sluice')))
-  inside('dpkg', '--purge', ...packages)
-  for (const path of ['var/lib/sluice', 'var/lib/sluice-agent', 'etc/sluice'])
-    t.notOk(existsSync(join(dir, path)), `${path} is purged`)
-})
+    inside('dpkg', '--remove', ...packages)
+    t.ok(statSync(join(dir, 'var/lib/sluice/sluice.db')).size > 0, 'removal keeps the state')
+    t.notOk(existsSync(join(dir, 'usr/lib/sluice')))
+    inside('dpkg', '--purge', ...packages)
+    for (const path of ['var/lib/sluice', 'var/lib/sluice-agent', 'etc/sluice'])
+      t.notOk(existsSync(join(dir, path)), `${path} is purged`)
+  }
+)
 
 t.test(
-  'Debian with systemd: the server starts at the installation, both restart at an upgrade',
+  'with systemd, the installation starts the server, and an upgrade restarts server and agent',
   { skip: noBootedDebian },
   async t => {
     const host = await bootedDebian(t)
@@ -71,15 +75,15 @@ t.test(
     t.strictSame(show('is-active'), ['active', 'inactive'])
     t.strictSame(show('is-enabled'), ['enabled', 'disabled'], 'the agent stays disabled until its enrollment')
 
-    const used = await use(t, machine)
-    t.equal(await used.forward(), 'got x')
+    const deployment = await startDeployment(t, machine)
+    t.equal(await deployment.forward(), 'got x')
     const before = show('show --value --property=InvocationID')
     install(host, nextRevision(outDir, join(t.testdirName, 'next')))
     await logOf(t, machine, 'server').until('server.started')
     await logOf(t, machine, 'agent').until('control.connected')
     const after = show('show --value --property=InvocationID')
     t.ok(before[0] !== after[0] && before[1] !== after[1], 'both have restarted')
-    t.equal(await used.forward(), 'got x')
+    t.equal(await deployment.forward(), 'got x')
 
     inside('dpkg', '--remove', ...packages)
     t.strictSame(show('is-active'), ['inactive', 'inactive'])

@@ -15,9 +15,9 @@ export const noDebian =
 
 export interface Debian {
   readonly dir: string
-  /** The words before a command, to run it inside. */
+  /** Command prefix that runs a command inside. */
   readonly prefix: readonly string[]
-  inside(...words: readonly string[]): string
+  inside(...command: readonly string[]): string
 }
 
 /** Uses a mount namespace, so that the mount of /proc ends with the command and is never in a folder of the test. */
@@ -33,7 +33,7 @@ export function debian(t: Test): Debian {
 export const hostIn = (dir: string, prefix: readonly string[]): Debian => ({
   dir,
   prefix,
-  inside: (...words) => run('env', ['-i', ...clean, ...prefix, ...words])
+  inside: (...command) => run('env', ['-i', ...clean, ...prefix, ...command])
 })
 
 /** Returns the folder of a copy, deleted after the test, of a Debian that is built once. */

@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import { debianPackage } from '../downloads.ts'
 import { outDir, run, version } from '../run.ts'
 import { type Target, targets } from '../targets.ts'
-import { call, type Machine, use } from './machine.ts'
+import { type Machine, runSluice, startDeployment } from './machine.ts'
 
 const own = `linux-${process.arch}`
 const qemu = '/usr/bin/qemu-aarch64-static'
@@ -49,14 +49,14 @@ for (const target of targets.filter(({ name }) => name !== own))
       serverDir: '/server',
       agentDir: '/agent'
     }
-    t.equal(call(machine, ['--version']).trim(), version)
+    t.equal(runSluice(machine, ['--version']).trim(), version)
 
-    const used = await use(t, machine)
+    const deployment = await startDeployment(t, machine)
 
-    t.equal(await used.forward(), 'got x')
-    t.match(await used.agent.until('engine.selected'), { engine: 'native' })
-    await used.agent.stop()
-    await used.server.stop()
+    t.equal(await deployment.forward(), 'got x')
+    t.match(await deployment.agent.until('engine.selected'), { engine: 'native' })
+    await deployment.agent.stop()
+    await deployment.server.stop()
   })
 
 /** Unpacks the tarball into an otherwise empty system; returns its folder. */

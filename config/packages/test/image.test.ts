@@ -6,7 +6,7 @@ import t from 'tap'
 import { parse } from 'yaml'
 import { outDir, root, run, version } from '../run.ts'
 import { containerOf, noContainers } from './container.ts'
-import { call, freePort, type Machine, use } from './machine.ts'
+import { freePort, type Machine, runSluice, startDeployment } from './machine.ts'
 
 const architecture = { x64: 'amd64', arm64: 'arm64' }[process.arch as 'x64' | 'arm64']
 const archive = join(outDir, `sluice-${version}-image-${architecture}.tar`)
@@ -92,16 +92,16 @@ t.test(
       }
     }
 
-    const used = await use(t, machine)
+    const deployment = await startDeployment(t, machine)
 
-    t.equal(call(machine, ['--version']).trim(), version)
+    t.equal(runSluice(machine, ['--version']).trim(), version)
     t.equal(container.user.uid, 65532)
-    t.equal(await used.forward(), 'got x')
-    t.match(await used.agent.until('engine.selected'), { engine: 'native' })
-    t.match(health(prefix, used.env), { status: 0 })
+    t.equal(await deployment.forward(), 'got x')
+    t.match(await deployment.agent.until('engine.selected'), { engine: 'native' })
+    t.match(health(prefix, deployment.env), { status: 0 })
     t.match(health(prefix, { SVC_METRICS_LISTEN: metrics }), { status: 0 })
     t.match(health(prefix, { SVC_METRICS_LISTEN: '127.0.0.1:1' }), { status: 1 })
-    await Promise.all([used.agent.stop(), used.server.stop()])
+    await Promise.all([deployment.agent.stop(), deployment.server.stop()])
   }
 )
 

@@ -7,7 +7,7 @@ import { spawnChild } from '../../../test/support/child-process.ts'
 import { outDir, root, version } from '../run.ts'
 import { bootedDebian, logOf, machineWith, noBootedDebian } from './booted-debian.ts'
 import { debian, noDebian as skip } from './debian.ts'
-import { call, type Daemon, type Machine, use } from './machine.ts'
+import { type Daemon, type Machine, runSluice, startDeployment } from './machine.ts'
 
 t.test(
   'install.sh installs, enrolls, runs, can be repeated, refuses a wrong hash, and uninstalls',
@@ -15,8 +15,8 @@ t.test(
   async t => {
     const { dir, prefix, inside } = debian(t)
     const here = serverOf(t)
-    const { env } = await use(t, here)
-    const printed = call(here, ['client', 'enroll', 'paris'], env).split('\n')
+    const { env } = await startDeployment(t, here)
+    const printed = runSluice(here, ['client', 'enroll', 'paris'], env).split('\n')
     const line = printed.find(one => one.startsWith('curl ')) ?? ''
     t.match(line, /sha256sum -c - && echo 'svc:.*' \| sudo sh sluice-install\.sh http:/)
     const asRoot = line.replace('sudo ', '')
@@ -46,7 +46,7 @@ t.test(
     )
     t.teardown(() => agent.kill('SIGKILL'))
     for await (const chunk of agent.stderr) if (String(chunk).includes('control.connected')) break
-    t.match(call(here, ['client', 'list', '--output', 'json'], env), /"client_name": ?"paris"/)
+    t.match(runSluice(here, ['client', 'list', '--output', 'json'], env), /"client_name": ?"paris"/)
     agent.kill('SIGTERM')
     await once(agent, 'exit')
 
@@ -63,8 +63,8 @@ t.test(
     const host = await bootedDebian(t)
     const { dir, inside } = host
     const here = serverOf(t)
-    const { env } = await use(t, here)
-    const printed = call(here, ['client', 'enroll', 'paris'], env).split('\n')
+    const { env } = await startDeployment(t, here)
+    const printed = runSluice(here, ['client', 'enroll', 'paris'], env).split('\n')
     const line = printed.find(one => one.startsWith('curl '))?.replace('sudo ', '') ?? ''
     const agent = (): Daemon => logOf(t, machineWith(host), 'agent')
     const started = (): string => inside('systemctl', 'show', '--property=InvocationID', 'sluice-agent')

@@ -1,4 +1,4 @@
-// The .rpm packages on a host with systemd: installed, used, upgraded, removed. The host is a Debian with rpm; an
+// The .rpm packages on a host with systemd: install, run, upgrade, remove. The host is a Debian with rpm; an
 // empty package replaces the required packages of a distribution.
 import {
   appendFileSync,
@@ -15,7 +15,7 @@ import t from 'tap'
 import { outDir, root, run, version } from '../run.ts'
 import { bootedDebian, logOf, machineWith, noBootedDebian } from './booted-debian.ts'
 import type { Debian } from './debian.ts'
-import { call, use } from './machine.ts'
+import { runSluice, startDeployment } from './machine.ts'
 
 const architecture = { x64: 'x86_64', arm64: 'aarch64' }[process.arch as 'x64' | 'arm64']
 const nameOf = (name: string, revision = 1): string => `${name}-${version}-${revision}.${architecture}.rpm`
@@ -37,7 +37,7 @@ t.test('the metadata of the packages is correct', async t => {
 })
 
 t.test(
-  'rpm: installed, used, upgraded with its state and a restart, removed',
+  'the .rpm packages keep their state in an upgrade, which restarts the services, and in a removal',
   { skip: noBootedDebian },
   async t => {
     const host = await bootedDebian(t)
@@ -54,7 +54,7 @@ t.test(
     t.equal(inside('stat', '-c', '%U %a', '/var/lib/sluice').trim(), 'sluice 700')
     t.strictSame(['sluice-server', 'sluice-agent'].map(isActive), ['inactive', 'inactive'], 'nothing starts')
 
-    const first = await use(t, machine)
+    const first = await startDeployment(t, machine)
     t.equal(await first.forward(), 'got x')
     t.match(await first.agent.until('engine.selected'), { engine: 'native' })
 
@@ -65,7 +65,7 @@ t.test(
     t.match(inside('rpm', '--query', 'sluice'), `${version}-2`)
     t.match(readFileSync(join(dir, 'etc/sluice/server.toml'), 'utf8'), /audit_retention_days = 30$/m)
     t.equal(await first.forward(), 'got x', 'running services have restarted with their state')
-    t.match(call(machine, ['doctor', '--config', '/etc/sluice/server.toml'], first.env), /./)
+    t.match(runSluice(machine, ['doctor', '--config', '/etc/sluice/server.toml'], first.env), /./)
 
     inside('rpm', '--erase', 'sluice-server', 'sluice-agent', 'sluice')
     t.strictSame(['sluice-server', 'sluice-agent'].map(isActive), ['inactive', 'inactive'])

@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { outDir, version } from '../run.ts'
-import { call, use } from './machine.ts'
+import { runSluice, startDeployment } from './machine.ts'
 
 const name = `sluice-${version}-${process.platform}-${process.arch}`
 
@@ -16,12 +16,12 @@ t.test('the tarball needs only a C library: no Node, and no PATH', async t => {
   const agentDir = join(dir, 'data', 'agent')
   mkdirSync(join(dir, 'data'))
   const machine = { prefix: [], sluice, serverDir, agentDir, env: { HOME: join(dir, 'data') } }
-  t.equal(call(machine, ['--version']).trim(), version)
+  t.equal(runSluice(machine, ['--version']).trim(), version)
 
-  const used = await use(t, machine)
+  const deployment = await startDeployment(t, machine)
 
-  t.equal(await used.forward(), 'got x')
-  t.match(await used.agent.until('engine.selected'), { engine: 'native' })
-  await used.agent.stop()
-  await used.server.stop()
+  t.equal(await deployment.forward(), 'got x')
+  t.match(await deployment.agent.until('engine.selected'), { engine: 'native' })
+  await deployment.agent.stop()
+  await deployment.server.stop()
 })

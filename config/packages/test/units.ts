@@ -1,4 +1,4 @@
-// Starts server and agent of an installed package with the commands of their units, as their users.
+// Runs the server and the agent of an installed package with the commands and users of their systemd units.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Debian } from './debian.ts'
