@@ -1,4 +1,4 @@
-// Pages of a plugin at '/': browsers get them for paths without a route.
+// Serves the site of a plugin at '/': its assets, and its page for any path that a browser opens and no route has.
 import { existsSync, readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import fastifyStatic from '@fastify/static'
@@ -7,33 +7,33 @@ import { sendMedia } from '../pipeline/responder.ts'
 import { pathOf } from '../request/request-context.ts'
 import type { Site } from './site-slot.ts'
 
-/** Sends a file or the page. Throws the refusal for other requests. */
+/** Sends an asset or the page. Throws `refusal` if the request is for neither. */
 export type SendSite = (request: FastifyRequest, reply: FastifyReply, refusal: () => Error) => Promise<void>
 
-const forGood = { 'cache-control': 'public, max-age=31536000, immutable', vary: 'accept-encoding' }
+const immutableHeaders = { 'cache-control': 'public, max-age=31536000, immutable', vary: 'accept-encoding' }
 
 export async function openSite(app: FastifyInstance, site: () => Site | undefined): Promise<SendSite> {
   await app.register(fastifyStatic, { serve: false, preCompressed: true, cacheControl: false })
-  const namesIn = openNames()
+  const assetNames = openAssetNames()
   return async (request, reply, refusal) => {
-    const found = site()
+    const current = site()
     const path = pathOf(request.url)
-    if (!found || !/^(GET|HEAD)$/.test(request.method) || /^\/v1(\/|$)/.test(path)) throw refusal()
+    if (!current || !/^(GET|HEAD)$/.test(request.method) || /^\/v1(\/|$)/.test(path)) throw refusal()
     const [, name] = /^\/assets\/([^/]+)$/.exec(path) ?? []
     if (name === undefined && isNavigation(request)) {
-      await sendMedia(reply, found.page())
+      await sendMedia(reply, current.page())
       return
     }
-    if (name === undefined || !namesIn(found.assets).has(name)) throw refusal()
-    await reply.headers(forGood).sendFile(name, fileURLToPath(found.assets))
+    if (name === undefined || !assetNames(current.assets).has(name)) throw refusal()
+    await reply.headers(immutableHeaders).sendFile(name, fileURLToPath(current.assets))
   }
 }
 
-/** Browsers accept HTML explicitly. For programs, which do not, an unknown path is an error. */
+/** Browsers ask for HTML when they open a page. Programs do not, and get an error for an unknown path. */
 const isNavigation = ({ headers: { accept = '' } }: FastifyRequest): boolean => accept.includes('text/html')
 
-/** Returns a function that lists the folder once. Only these files are ever sent. */
-function openNames() {
+/** Returns a function that lists the files of a folder. It reads each folder once; files added later are not sent. */
+function openAssetNames() {
   const known = new Map<string, ReadonlySet<string>>()
   return ({ href }: URL): ReadonlySet<string> => {
     const names = known.get(href) ?? new Set(existsSync(new URL(href)) ? readdirSync(new URL(href)) : [])
