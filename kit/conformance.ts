@@ -1,4 +1,4 @@
-// Checks a plugin like server and agent do at a start, and starts a server with it: `sluice plugin check`.
+// Checks a plugin the way the server and the agent do at a start, then starts a server with it: `sluice plugin check`.
 
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -84,7 +84,7 @@ const create = defineCommand({
 const check = defineCommand({
   name: 'plugin check',
   summary:
-    'Check a plugin like server and agent do: manifest, tables, routes, changes, both halves, start and stop.',
+    'Check a plugin the way the server and the agent do: manifest, tables, routes, changes, both halves, start and stop.',
   args: Type.Object({
     path: Type.String({ description: 'Folder of the plugin.' }),
     config: Type.Optional(
