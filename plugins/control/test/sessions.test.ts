@@ -195,7 +195,7 @@ t.test(
     t.match(events('client.instance_conflict'), [{ level: 'warn', fields: { client_id: clientId } }])
     t.equal(events('client.instance_conflict').length, 1)
 
-    await clock.advance(60_001) // no heartbeats: nobody is connected any more
+    await clock.advance(60_001) // no heartbeats: the sessions have timed out
     current = await agent(token, { instanceId: '0' })
     await swap('1')
     t.equal(ends.at(-1), 'replaced')
