@@ -9,7 +9,7 @@ import type { TargetShares } from './target-shares.ts'
 
 interface Options {
   readonly engine: Pick<Engine, 'open' | 'close' | 'reset' | 'resetTargets' | 'setFilters'>
-  readonly shares: Pick<TargetShares, 'numbers'>
+  readonly shares: Pick<TargetShares, 'engineShares'>
   readonly meters: Meters
   readonly journal: Pick<Journal, 'bind' | 'unbind'>
   /** Called when the last connection of a rule in the engine has ended; releases its meters. */
@@ -47,7 +47,7 @@ export class EngineRules {
         ...plan,
         id,
         meters: meters.join(uses),
-        ...(plan.balance && { shares: shares.numbers(spec) })
+        ...(plan.balance && { shares: shares.engineShares(spec) })
       }
       await engine.open(rule, replaces ?? undefined)
     } catch (error) {

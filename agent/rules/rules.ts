@@ -151,7 +151,7 @@ export class Rules implements AgentRules {
   engineIds = (matches: (spec: RuleSpec) => boolean) => this.#engineRules.matching(matches)
   standings: AgentRules['standings'] = ruleId => {
     const { spec } = this.#running.get(ruleId) ?? {}
-    return spec ? this.#shares.of(spec) : []
+    return spec ? this.#shares.standings(spec) : []
   }
   find = (engineId: number) => this.#engineRules.find(engineId)?.spec
   running = (ruleId: string): Pick<RunningRule, 'spec' | 'plan'> | undefined => this.#running.get(ruleId)
@@ -242,9 +242,9 @@ export class Rules implements AgentRules {
       this.#engineRules.setFilters(spec.id, filtersOf(plan))
     if (plan.balance && !isDeepStrictEqual(plan.balance, before.balance))
       this.setWeights(spec.id, plan.balance.weights)
-    if (!plan.balance) this.#shares.forget(spec.id)
+    if (!plan.balance) this.#shares.delete(spec.id)
     else if (engineId !== null && this.#shares.has(spec.id))
-      this.#options.engine.setShares(engineId, this.#shares.numbers(spec))
+      this.#options.engine.setShares(engineId, this.#shares.engineShares(spec))
   }
 
   /** Ends connections of removed ports, and of removed targets if the change asks for it. */
@@ -315,7 +315,7 @@ export class Rules implements AgentRules {
   /** Called when the rule no longer runs. */
   #forget({ spec, uses }: RunningRule): void {
     this.#running.delete(spec.id)
-    this.#shares.forget(spec.id)
+    this.#shares.delete(spec.id)
     this.#ruleOf.delete(ownMeterIn(uses))
     this.#cancelReopening(spec.id)
     this.#release(spec, uses)

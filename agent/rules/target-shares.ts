@@ -1,51 +1,54 @@
-// The shares and ejections of the targets of rules, as plugins set them. In memory: after a restart all targets are in
-// service until a plugin decides again.
+// The shares and ejections of rule targets, as plugins set them. They are not saved: after a restart, each target has its
+// whole weight until a plugin calls `setShares` again.
 import { isDeepStrictEqual } from 'node:util'
 import type { EngineTarget } from '../engine/engine.ts'
 import type { RuleSpec, TargetEvent, TargetShare, TargetStanding } from './contract.ts'
 
-const inService: TargetStanding = { share: 1, ejection: null, ejections: 0 }
+const wholeWeight: TargetStanding = { share: 1, ejection: null, ejections: 0 }
 
 export class TargetShares {
   readonly #emit: (event: TargetEvent) => void
-  readonly #rules = new Map<string, ReadonlyMap<string, TargetStanding>>() // by rule id, by target
+  readonly #standings = new Map<string, ReadonlyMap<string, TargetStanding>>() // by rule id, then by target key
 
   constructor(emit: (event: TargetEvent) => void) {
     this.#emit = emit
   }
 
-  /** Sets the shares of the rule's targets. Emits events for ejections that start, change or end. */
+  /** Sets one share for each target, in their order. Emits an event for each ejection that starts, changes or ends. */
   set(rule: RuleSpec, shares: readonly TargetShare[]): void {
-    const before = this.of(rule)
-    const after = before.map((standing, at) => nextStanding(standing, shares[at] ?? 1))
-    this.#rules.set(
+    const before = this.standings(rule)
+    const after = before.map((standing, index) => nextStanding(standing, shares[index] ?? 1))
+    this.#standings.set(
       rule.id,
-      new Map(rule.targets.map((target, at) => [nameOf(target), after[at] ?? inService]))
+      new Map(rule.targets.map((target, index) => [targetKey(target), after[index] ?? wholeWeight]))
     )
-    for (const [target, { ejection, share }] of after.entries()) {
-      const was = before[target]?.ejection ?? null
-      if (isDeepStrictEqual(ejection, was)) continue
-      if (ejection) this.#emit({ kind: 'target-ejected', rule, target, ...ejection })
-      else if (was) this.#emit({ kind: 'target-returned', rule, target, reason: was.reason, share })
+    for (const [index, { ejection, share }] of after.entries()) {
+      const previous = before[index]?.ejection ?? null
+      if (isDeepStrictEqual(ejection, previous)) continue
+      if (ejection) this.#emit({ kind: 'target-ejected', rule, target: index, ...ejection })
+      else if (previous)
+        this.#emit({ kind: 'target-returned', rule, target: index, reason: previous.reason, share })
     }
   }
 
   /** Returns the standings of the rule's targets, in their order. */
-  of({ id, targets }: Pick<RuleSpec, 'id' | 'targets'>): TargetStanding[] {
-    const known = this.#rules.get(id)
-    return targets.map(target => known?.get(nameOf(target)) ?? inService)
+  standings({ id, targets }: Pick<RuleSpec, 'id' | 'targets'>): TargetStanding[] {
+    const known = this.#standings.get(id)
+    return targets.map(target => known?.get(targetKey(target)) ?? wholeWeight)
   }
 
-  /** Returns the shares for the engine. */
-  numbers = (rule: Pick<RuleSpec, 'id' | 'targets'>): number[] => this.of(rule).map(({ share }) => share)
+  /** Returns the shares as numbers; 0 for an ejected target. */
+  engineShares = (rule: Pick<RuleSpec, 'id' | 'targets'>): number[] =>
+    this.standings(rule).map(({ share }) => share)
 
-  has = (ruleId: string): boolean => this.#rules.has(ruleId)
-  forget = (ruleId: string): void => void this.#rules.delete(ruleId)
+  has = (ruleId: string): boolean => this.#standings.has(ruleId)
+  delete = (ruleId: string): void => void this.#standings.delete(ruleId)
 }
 
-function nextStanding({ ejection: was, ejections }: TargetStanding, share: TargetShare): TargetStanding {
+function nextStanding({ ejection: previous, ejections }: TargetStanding, share: TargetShare): TargetStanding {
   if (typeof share === 'number') return { share, ejection: null, ejections }
-  return { share: 0, ejection: share, ejections: isDeepStrictEqual(was, share) ? ejections : ejections + 1 }
+  const isNew = !isDeepStrictEqual(previous, share)
+  return { share: 0, ejection: share, ejections: isNew ? ejections + 1 : ejections }
 }
 
-const nameOf = ({ host, port }: EngineTarget): string => `${host} ${port}`
+const targetKey = ({ host, port }: EngineTarget): string => `${host} ${port}`
