@@ -3,17 +3,21 @@ import { isIP } from 'node:net'
 
 const systemFile = process.platform === 'win32' ? 'C:\\Windows\\System32\\drivers\\etc\\hosts' : '/etc/hosts'
 
-/** Looks up names in the hosts file. Reads the file again when it has changed. `localhost` needs no entry. */
+/**
+ * Returns a lookup in the hosts file, by lower-case name: the addresses, or null without an entry. It reads the file again
+ * after a change. `localhost` needs no entry.
+ */
 export function openHosts(file = systemFile): (name: string) => readonly string[] | null {
   let names: ReadonlyMap<string, readonly string[]> = new Map()
-  let version = '' // of the file that was read
+  let version = '' // mtime and size of the file when it was last read
 
   const refresh = () => {
     try {
       const { mtimeMs, size } = statSync(file)
-      if (version === `${mtimeMs} ${size}`) return
+      const current = `${mtimeMs} ${size}`
+      if (version === current) return
       names = parse(readFileSync(file, 'utf8'))
-      version = `${mtimeMs} ${size}`
+      version = current
     } catch {
       names = new Map() // absent or unreadable: no entries, as in the C library
       version = ''
