@@ -5,13 +5,14 @@ import type { Kernel } from '../../kernel/plugin.ts'
 import type { GivenField, ListFilter, RecordField } from '../http/exports.ts'
 import { ruleField } from '../rules/exports.ts'
 import type { Kind } from './entities.ts'
-import * as stored from './label-store.ts'
+import * as labelStore from './label-store.ts'
 import { invalidLabels, key, type Labels, mergeLabels, parseLabels, patch, schema, shown } from './labels.ts'
 import { invalidSelector, maxLength, parameter, parseSelector, type Term } from './selector.ts'
 
 export const labelsMissing = defineCode('validation.labels_missing', 400, 3)
 
-export const givenField: GivenField = {
+/** Labels given to an enrollment, for the client that it will create. */
+export const enrollmentLabels: GivenField = {
   key,
   shown,
   given: schema,
@@ -20,14 +21,14 @@ export const givenField: GivenField = {
   parse: (given, before) => (before === null ? parseLabels(given) : mergeLabels(given, before as Labels))
 }
 
-export const recordField =
+export const recordLabels =
   (kind: Kind) =>
   (deps: Kernel): RecordField => ({
-    ...givenField,
+    ...enrollmentLabels,
     patch,
-    load: (ids, em) => stored.load(kind, ids, em),
-    save: (id, labels, em) => stored.save(kind, id, { labels: labels as Labels, clock: deps.clock, em }),
-    remove: (ids, em) => stored.remove(kind, ids, em)
+    load: (ids, em) => labelStore.load(kind, ids, em),
+    save: (id, labels, em) => labelStore.save(kind, id, { labels: labels as Labels, clock: deps.clock, em }),
+    remove: (ids, em) => labelStore.remove(kind, ids, em)
   })
 
 /** Labels of a rule: a server field, so a change sends nothing to agents. */
@@ -44,9 +45,9 @@ export const ruleLabels = ruleField({
     return Object.keys(labels).length === 0 ? null : labels
   },
   async check() {},
-  save: (id, labels, em, { deps: { clock } }) => stored.save('rule', id, { labels, clock, em }),
-  clear: (id, em) => stored.remove('rule', [id], em),
-  load: (ids, em) => stored.load('rule', ids, em)
+  save: (id, labels, em, { deps: { clock } }) => labelStore.save('rule', id, { labels, clock, em }),
+  clear: (id, em) => labelStore.remove('rule', [id], em),
+  load: (ids, em) => labelStore.load('rule', ids, em)
 })
 
 export const selectorFilter = (kind: Kind): ListFilter => ({

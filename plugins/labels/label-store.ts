@@ -42,7 +42,7 @@ export async function remove(kind: Kind, ids: readonly string[], em: EntityManag
  * Deletes the labels of clients, users and rules that were deleted while this plugin was disabled, even if a new user reuses
  * an id. Labels of deleted grants stay, because grant ids are never reused.
  */
-export async function sweep(rules: Rules, em: EntityManager): Promise<void> {
+export async function deleteOrphans(rules: Rules, em: EntityManager): Promise<void> {
   const labelled = async (kind: Kind): Promise<string[]> =>
     (await em.find(Label, { kind }, { fields: ['recordId'] })).map(({ recordId }) => recordId)
   const clients = new Set((await em.find(Client, {}, { fields: ['id'] })).map(({ id }) => id))

@@ -3,8 +3,8 @@ import { listFilterSlots, recordFieldSlots } from '../http/exports.ts'
 import { type Rules, removedSlot } from '../rules/exports.ts'
 import { fills as commandFills, commands } from './commands.ts'
 import { Label } from './entities.ts'
-import { givenField, labelsMissing, recordField, ruleLabels, selectorFilter } from './fields.ts'
-import { remove, sweep } from './label-store.ts'
+import { enrollmentLabels, labelsMissing, recordLabels, ruleLabels, selectorFilter } from './fields.ts'
+import * as labelStore from './label-store.ts'
 import { invalidLabels } from './labels.ts'
 import { Labels0001 } from './migrations/0001-labels.ts'
 import { invalidSelector } from './selector.ts'
@@ -24,16 +24,16 @@ export default definePlugin<Deps>({
   fills: [
     ...commandFills,
     ruleLabels,
-    removedSlot.fill(({ id }, em) => remove('rule', [id], em)),
-    recordFieldSlots.client.fillWith(recordField('client')),
-    recordFieldSlots.enrollment.fill(givenField),
-    recordFieldSlots.user.fillWith(recordField('user')),
-    recordFieldSlots.grant.fillWith(recordField('grant')),
+    removedSlot.fill(({ id }, em) => labelStore.remove('rule', [id], em)),
+    recordFieldSlots.client.fillWith(recordLabels('client')),
+    recordFieldSlots.enrollment.fill(enrollmentLabels),
+    recordFieldSlots.user.fillWith(recordLabels('user')),
+    recordFieldSlots.grant.fillWith(recordLabels('grant')),
     listFilterSlots.client.fill(selectorFilter('client')),
     listFilterSlots.user.fill(selectorFilter('user')),
     listFilterSlots.grant.fill(selectorFilter('grant')),
     listFilterSlots.rule.fill(selectorFilter('rule'))
   ],
   commands,
-  start: ({ deps: { store, rules } }) => store.change(em => sweep(rules, em))
+  start: ({ deps: { store, rules } }) => store.change(em => labelStore.deleteOrphans(rules, em))
 })
