@@ -37,7 +37,7 @@ async function soakEngine(): Promise<void> {
     openEngine: chosenEngine(),
     seed: Number(values.seed),
     secs: Number(values.minutes) * 60,
-    runSecs: Number(values['epoch-secs']),
+    secsPerRun: Number(values['epoch-secs']),
     atLeast: { transfers: 200_000 * share, changes: 500 * share, kills: 50 * share },
     log: console.log
   })

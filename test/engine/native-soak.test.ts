@@ -1,4 +1,4 @@
-// Concurrent random operations for a few seconds. `npm run soak` runs them for longer.
+// Runs random operations concurrently for a few seconds. `npm run soak` runs them for longer.
 import t from 'tap'
 import { soak } from '../bench/soak/soak.ts'
 import { nativeUnderTest } from './native-under-test.ts'
@@ -12,7 +12,7 @@ else
       openEngine: native.openEngine,
       seed,
       secs: 8,
-      runSecs: 4,
+      secsPerRun: 4,
       atLeast: { transfers: 1, changes: 1, kills: 1 },
       log: line => t.comment(line)
     })

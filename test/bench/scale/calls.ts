@@ -18,7 +18,15 @@ async function measureSecondRun(
   { server: { pid, origin }, callers, seeded }: Bench,
   calls: Calls
 ): Promise<LoadResult & { readonly cpuMs: number }> {
-  const base = { origin, token: seeded.admin, method: 'GET', body: null, from: 0, calls: 1_000, callers: 8 }
+  const base = {
+    origin,
+    token: seeded.adminToken,
+    method: 'GET',
+    body: null,
+    from: 0,
+    calls: 1_000,
+    callers: 8
+  }
   const load = { ...base, ...calls }
   const count = load.calls ?? 0
   await runLoad(callers, load)
@@ -29,13 +37,13 @@ async function measureSecondRun(
 }
 
 export async function reads(bench: Bench): Promise<void> {
-  const { admin, owner } = bench.seeded
+  const { adminToken, ownerToken } = bench.seeded
   const pages: readonly (readonly [string, string, string])[] = [
-    ['GET /v1/users/me', admin, '/v1/users/me'],
-    ['50 rules of all owners', admin, '/v1/rules?limit=50'],
-    ['50 rules of an owner', owner, '/v1/rules?limit=50'],
-    ['50 clients', admin, '/v1/clients?limit=50'],
-    ['50 users', admin, '/v1/users?limit=50']
+    ['GET /v1/users/me', adminToken, '/v1/users/me'],
+    ['50 rules of all owners', adminToken, '/v1/rules?limit=50'],
+    ['50 rules of an owner', ownerToken, '/v1/rules?limit=50'],
+    ['50 clients', adminToken, '/v1/clients?limit=50'],
+    ['50 users', adminToken, '/v1/users?limit=50']
   ]
   for (const [name, token, path] of pages)
     bench.note(name, 'ms of CPU', grows, (await measureSecondRun(bench, { token, path })).cpuMs)
@@ -71,7 +79,7 @@ export async function creates(bench: Bench): Promise<void> {
   const before = cpuMsOf(server.pid)
   let ms = 0
   for (const [at, { clientId }] of all) {
-    const load = { origin: server.origin, token: seeded.admin, method: 'POST', path: '/v1/rules' }
+    const load = { origin: server.origin, token: seeded.adminToken, method: 'POST', path: '/v1/rules' }
     const body = bodyOf(clientId, '3$i')
     ms += (
       await runLoad(callers, { ...load, body, from: 1_000 + at * perAgent, calls: perAgent, callers: 16 })
@@ -109,7 +117,7 @@ export async function callsMeanwhile(
   { origin }: Pick<SeededServer, 'origin'>,
   work: () => Promise<unknown>
 ): Promise<readonly number[]> {
-  const load = { origin, token: seeded.admin, method: 'GET', path: '/v1/users/me', body: null, from: 0 }
+  const load = { origin, token: seeded.adminToken, method: 'GET', path: '/v1/users/me', body: null, from: 0 }
   await callers.ask({ begin: { ...load, calls: null, callers: 2, restMs: 20 } } satisfies CallersOrder)
   await work()
   return (await callers.ask<LoadResult>({ end: 'now' } satisfies CallersOrder)).waits

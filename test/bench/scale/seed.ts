@@ -6,7 +6,7 @@ export interface Size {
   readonly users: number
   readonly clients: number
   readonly rules: number
-  readonly watchers: number // streams of events
+  readonly watchers: number // readers of one event stream each
 }
 
 export interface SeededAgent {
@@ -15,29 +15,32 @@ export interface SeededAgent {
   readonly rules: { readonly id: string; readonly revision: number; readonly port: number }[] // already on the agent
 }
 
-/** A stream of events and a token for it. */
-export interface Watched {
+/** The event stream of a rule's stats, and a token that may read it. */
+export interface EventStream {
   readonly token: string
   readonly path: string
 }
 
 export interface Seeded {
-  readonly admin: string // tokens
-  readonly owner: string
+  readonly adminToken: string
+  readonly ownerToken: string
   readonly agents: readonly SeededAgent[]
-  readonly watched: readonly Watched[]
-  readonly generation: string // generation of the store
+  readonly eventStreams: readonly EventStream[]
+  readonly generation: string
 }
 
-const streamsOfUser = 16 // limit of the server
+const streamsPerUser = 16 // the server's limit
 
-/** Fills a store with a superadmin, an owner of a tenth of the rules, users, clients, their rules and bytes. */
+/**
+ * Fills a store with users, clients, rules and traffic totals. Users own the watched rules, at most 16 each. The user
+ * `owner` owns a tenth of the other rules, and a superadmin owns the rest.
+ */
 export function seed(db: Database, { users, clients, rules, watchers }: Size): Seeded {
-  const insert = insertsInto(db)
-  const admin = newSecret()
-  const owner = newSecret()
-  insert.user('admin', 'superadmin', admin)
-  insert.user('owner', 'user', owner)
+  const insert = prepareInserts(db)
+  const adminToken = newSecret()
+  const ownerToken = newSecret()
+  insert.user('admin', 'superadmin', adminToken)
+  insert.user('owner', 'user', ownerToken)
   const tokens = Array.from({ length: users }, () => newSecret())
   for (const [at, token] of tokens.entries()) insert.user(`user${at}`, 'user', token)
   const agents: readonly SeededAgent[] = Array.from({ length: clients }, (_, at) => {
@@ -45,26 +48,26 @@ export function seed(db: Database, { users, clients, rules, watchers }: Size): S
     insert.client(agent, `edge-${at}`, Math.ceil(rules / clients))
     return agent
   })
-  const watched: Watched[] = []
+  const eventStreams: EventStream[] = []
   for (let at = 0; at < rules; at++) {
     const agent = agents[at % clients]
     if (!agent) throw new RangeError('there are no clients')
     const revision = 1 + Math.floor(at / clients)
-    const watcher = Math.floor(at / streamsOfUser)
-    const token = tokens[Math.floor(at / streamsOfUser)]
+    const userAt = Math.floor(at / streamsPerUser)
+    const token = tokens[userAt]
     const isWatched = at < watchers && token !== undefined
     const rule = { id: newId(), revision, port: 999 + revision }
-    insert.rule(agent.clientId, rule, isWatched ? `user${watcher}` : at % 10 === 0 ? 'owner' : 'admin')
+    insert.rule(agent.clientId, rule, isWatched ? `user${userAt}` : at % 10 === 0 ? 'owner' : 'admin')
     agent.rules.push(rule)
-    if (isWatched) watched.push({ token, path: `/v1/rules/${rule.id}/stats/stream` })
+    if (isWatched) eventStreams.push({ token, path: `/v1/rules/${rule.id}/stats/stream` })
   }
   const generation = db.prepare<[], { value: string }>(
     `select value from kernel_store_value where name = 'generation'`
   )
-  return { admin, owner, agents, watched, generation: generation.get()?.value ?? '' }
+  return { adminToken, ownerToken, agents, eventStreams, generation: generation.get()?.value ?? '' }
 }
 
-function insertsInto(db: Database) {
+function prepareInserts(db: Database) {
   const user = db.prepare(
     'insert into kernel_user (id, display_name, role, disabled, created_at) values (?, ?, ?, 0, 0)'
   )

@@ -14,12 +14,12 @@ export async function streams({ server: { origin, pid }, seeded, note }: Bench):
     await setTimeout(spanMs)
     const beforeMs = cpuMsOf(pid)
     const baseMs = cpuMsOf(pid) - idleMs
-    await order({ do: 'open', origin, streams: seeded.watched })
+    await order({ do: 'open', origin, streams: seeded.eventStreams })
     note(
       'opening an event stream',
       'ms of CPU',
       'watchers',
-      (cpuMsOf(pid) - beforeMs) / seeded.watched.length
+      (cpuMsOf(pid) - beforeMs) / seeded.eventStreams.length
     )
     await order({ do: 'count' })
     const before = cpuMsOf(pid)
@@ -28,7 +28,7 @@ export async function streams({ server: { origin, pid }, seeded, note }: Bench):
     const cores = (cpuMsOf(pid) - before - baseMs) / (performance.now() - began)
     const { events } = await order({ do: 'count' })
     note('event streams: additional load', 'cores', 'watchers', cores)
-    note('event streams: events in 10 s', 'per watcher', 'watchers', events / seeded.watched.length)
+    note('event streams: events in 10 s', 'per watcher', 'watchers', events / seeded.eventStreams.length)
   } finally {
     await helper.end()
   }

@@ -1,15 +1,15 @@
-// Readers of event streams, in a separate process.
+// Reads event streams in a separate process.
 import { get, type IncomingMessage } from 'node:http'
 import { serveOrders } from './processes.ts'
-import type { Watched } from './seed.ts'
+import type { EventStream } from './seed.ts'
 
 export type WatchersOrder =
-  | { readonly do: 'open'; readonly origin: string; readonly streams: readonly Watched[] }
+  | { readonly do: 'open'; readonly origin: string; readonly streams: readonly EventStream[] }
   | { readonly do: 'count' } // the events since the last count
 
 let events = 0
 
-function open(origin: string, { token, path }: Watched): Promise<void> {
+function open(origin: string, { token, path }: EventStream): Promise<void> {
   const headers = { authorization: `Bearer ${token}`, accept: 'text/event-stream' }
   return new Promise((resolve, reject) => {
     get(new URL(path, origin), { headers, agent: false }, (reply: IncomingMessage) => {

@@ -10,9 +10,9 @@ import { portCount } from './operations.ts'
 export interface SoakOptions {
   readonly openEngine: OpenEngine
   readonly seed: number
-  readonly secs: number
-  readonly runSecs: number
-  /** The soak continues beyond its time until these are reached. */
+  readonly secs: number // of the whole soak
+  readonly secsPerRun: number // each run uses a new engine
+  /** The soak continues after `secs` until it reaches these counts. */
   readonly atLeast: Readonly<Record<'transfers' | 'changes' | 'kills', number>>
   readonly log: (line: string) => void
 }
@@ -42,7 +42,7 @@ export async function soak({
   openEngine,
   seed,
   secs,
-  runSecs,
+  secsPerRun,
   atLeast,
   log
 }: SoakOptions): Promise<SoakResult> {
@@ -61,7 +61,7 @@ export async function soak({
   for (; failures.length === 0 && !isEnough(); runs++) {
     const runSeed = seed + runs
     const ending = runSeed % 2 === 0 ? 'drain' : 'kill'
-    const plan = { seed: runSeed, ms: runSecs * 1_000, firstPort, ending } as const
+    const plan = { seed: runSeed, ms: secsPerRun * 1_000, firstPort, ending } as const
     const { failures: found, ...counts } = await runEngine(openEngine, plan)
     for (const name of ['transfers', 'whole', 'changes', 'hangUps'] as const) total[name] += counts[name]
     if (ending === 'kill') total.kills++
@@ -73,7 +73,8 @@ export async function soak({
     if (open > descriptorsBefore + slackDescriptors)
       failures.push(`seed ${runSeed}: ${open} descriptors, ${descriptorsBefore} before`)
     rssMib.push(Math.round(process.memoryUsage.rss() / 2 ** 20))
-    const [warm, now = 0] = [Math.max(...rssMib.slice(0, warmupRuns)), rssMib.at(-1)]
+    const warm = Math.max(...rssMib.slice(0, warmupRuns))
+    const now = rssMib.at(-1) ?? 0
     if (now > warm + slackMib) failures.push(`seed ${runSeed}: ${now} MiB, ${warm} before`)
     log(`seed ${runSeed}, ${ending}: ${JSON.stringify(counts)}, ${open} descriptors, ${now} MiB`)
   }
