@@ -58,13 +58,13 @@ export function openPost({ clock }: { readonly clock: Clock }): Post {
   }
 }
 
-const headersOf = ({ key }: Endpoint, { id, body }: Payload, atSecs: number) => ({
+const headersOf = ({ key }: Endpoint, { id, body }: Payload, timestampSecs: number) => ({
   'content-type': 'application/json',
   'content-length': Buffer.byteLength(body),
   'user-agent': 'sluice-webhooks/1',
   'webhook-id': id,
-  'webhook-timestamp': String(atSecs),
-  'webhook-signature': sign(key, { id, atSecs, body })
+  'webhook-timestamp': String(timestampSecs),
+  'webhook-signature': sign(key, { id, timestampSecs, body })
 })
 
 /** Discards the body, so that the connection closes cleanly. Cuts off a body over the limit. */

@@ -2,10 +2,10 @@ import { createHmac } from 'node:crypto'
 
 export interface SignedContent {
   readonly id: string
-  readonly atSecs: number
+  readonly timestampSecs: number
   readonly body: string
 }
 
 /** Returns a Standard Webhooks signature: HMAC-SHA256 over id, timestamp and body. */
-export const sign = (key: Buffer, { id, atSecs, body }: SignedContent): string =>
-  `v1,${createHmac('sha256', key).update(`${id}.${atSecs}.${body}`).digest('base64')}`
+export const sign = (key: Buffer, { id, timestampSecs, body }: SignedContent): string =>
+  `v1,${createHmac('sha256', key).update(`${id}.${timestampSecs}.${body}`).digest('base64')}`

@@ -18,7 +18,11 @@ const test = async ({ call }: WebhooksFixture) => (await call<TestRow>('POST', '
 
 t.test('the signature follows Standard Webhooks', async t => {
   const key = Buffer.from(secret.slice('whsec_'.length), 'base64')
-  const signed = { id: 'msg_p5jXN8AQM9LWM0D4loKWxJek', atSecs: 1_614_265_330, body: '{"test": 2432232314}' }
+  const signed = {
+    id: 'msg_p5jXN8AQM9LWM0D4loKWxJek',
+    timestampSecs: 1_614_265_330,
+    body: '{"test": 2432232314}'
+  }
 
   t.equal(sign(key, signed), 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=')
 })
