@@ -1,6 +1,6 @@
-// An LD_PRELOAD library that simulates a system without memory for watches (fs.epoll.max_user_watches), except in the
-// first thread. WATCH_NO=connections refuses watches of connected streams, WATCH_NO=listener the first watch of a
-// datagram socket.
+// An LD_PRELOAD library that simulates a kernel without memory for epoll watches (fs.epoll.max_user_watches), except in the
+// main thread. FAIL_WATCHES_OF=connections fails watches of TCP connections. FAIL_WATCHES_OF=listener fails the first watch
+// of a UDP socket.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -19,7 +19,7 @@ static int option(int fd, int name) {
 
 static int is_refused(int fd) {
   static atomic_int listeners;
-  const char* what = getenv("WATCH_NO");
+  const char* what = getenv("FAIL_WATCHES_OF");
   if (!what || gettid() == getpid()) return 0;
   if (strcmp(what, "connections") == 0) return option(fd, SO_TYPE) == SOCK_STREAM && option(fd, SO_ACCEPTCONN) == 0;
   return option(fd, SO_TYPE) == SOCK_DGRAM && atomic_fetch_add(&listeners, 1) == 0;

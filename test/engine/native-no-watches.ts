@@ -1,4 +1,5 @@
-// node native-watches.ts: runs an engine that cannot watch all sockets. Sends the results of its callers.
+// Runs an engine for native-no-watches.test.ts, with the preloaded library that makes epoll_ctl fail. Sends the parent what
+// the callers and counters show.
 import t from 'tap'
 import { openUdpCaller, openUdpRule, openUdpTarget } from './cases/udp-fixture.ts'
 import { echo, endOf, engineFixture, openCaller, openTarget, ruleTo, until } from './engine-fixture.ts'
@@ -6,12 +7,12 @@ import { nativeUnderTest } from './native-under-test.ts'
 
 const native = nativeUnderTest()
 
-t.test('sends the results over TCP or UDP', async t => {
+t.test('connects callers and sends the outcome to the parent', async t => {
   if (!native.ok) throw new Error(native.reason)
   const { engine, counters } = engineFixture(t, options => native.openEngine({ ...options, threads: 1 }), {
     bind: ['127.0.0.1']
   })
-  if (process.env['WATCH_NO'] === 'listener') {
+  if (process.env['FAIL_WATCHES_OF'] === 'listener') {
     const rule = await openUdpRule(engine, [(await openUdpTarget(t)).port])
     const caller = await openUdpCaller(t, rule.from)
     process.send?.({ seen: await caller.exchange('heard') })
