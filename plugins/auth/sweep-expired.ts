@@ -7,7 +7,7 @@ interface Services extends Pick<Kernel, 'store' | 'log'> {
   readonly throttle: Throttle
 }
 
-/** Deletes expired sessions and sign-in failures. Logs an error instead of rejecting; the next run retries. */
+/** Deletes expired sessions and failure counts. Logs an error instead of rejecting: the next run retries. */
 export const sweepExpired = ({ store, log, sessions, throttle }: Services): Promise<void> =>
   store
     .change(async em => {

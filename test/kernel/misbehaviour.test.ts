@@ -145,7 +145,7 @@ t.test(
   }
 )
 
-t.test('of nested slot functions that hang, the innermost is named', async t => {
+t.test('a timeout names the innermost of nested slot functions that hang', async t => {
   const [outer, inner] = ['outer', 'inner'].map(filled_by => ({ slot: 'a.b', filled_by }))
   const timers = fakeTimers(t)
   const failed = withTimeout(1, 'it', () =>

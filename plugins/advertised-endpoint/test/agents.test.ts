@@ -17,9 +17,9 @@ import { openEndpointAnnouncer } from '../endpoint-announcer.ts'
 const url = '/v1/settings/advertised-endpoint'
 const plugins = ['advertised-endpoint', 'enrollment', 'clients']
 const codec = openCodec(messages)
-const known: Readonly<Record<string, string>> = { endpoints: '1.0.0' }
+const currentCapabilities: Readonly<Record<string, string>> = { endpoints: '1.0.0' }
 
-async function connect(t: Teardown, app: TestServer, name: string, capabilities = known) {
+async function connect(t: Teardown, app: TestServer, name: string, capabilities = currentCapabilities) {
   const { port, fingerprint } = app.server.control
   return connectAgent(t, {
     port: port(),
@@ -51,7 +51,7 @@ t.test('an agent gets the endpoints in Welcome, and again when they change', asy
 })
 
 t.test(
-  'without a configured endpoint agents keep the one of their enrollment; an unusable one is not announced',
+  'Welcome has an empty list without a configured endpoint, and none if the certificate does not cover it',
   async t => {
     const app = await testServer(t, { plugins })
     t.same(decodeEndpoints((await connect(t, app, 'edge')).welcome.parts), [])
@@ -63,7 +63,7 @@ t.test(
   }
 )
 
-t.test('an agent of an earlier version gets no endpoints', async t => {
+t.test('an agent without the capability gets no endpoints', async t => {
   const app = await testServer(t, { plugins })
   const old = await connect(t, app, 'old', {})
   const edge = await connect(t, app, 'edge')
@@ -89,7 +89,7 @@ t.test('the log names an agent that does not accept the endpoints', async t => {
     control: { peers: { all: () => [refusing] } },
     endpoint: { announced: async () => ['localhost:1'] },
     log: recordLog(log, logged.resolve)
-  } as unknown as Parameters<typeof openEndpointAnnouncer>[0]) // the only members that it uses
+  } as unknown as Parameters<typeof openEndpointAnnouncer>[0]) // it uses only these members
 
   await announceToAll()
   await logged.promise
@@ -97,7 +97,7 @@ t.test('the log names an agent that does not accept the endpoints', async t => {
   t.match(log, [{ level: 'warn', event: 'endpoint.announce_failed', fields: { client_id: 'edge' } }])
 })
 
-t.test('an enrollment URI has all endpoints', async t => {
+t.test('an enrollment URI contains all endpoints', async t => {
   const app = await testServer(t, { plugins, keys: { advertised_endpoint: 'localhost:1,localhost:2' } })
 
   const { body } = await app.call<{ uri: string }>('POST', '/v1/client-enrollments', { name: 'edge' })

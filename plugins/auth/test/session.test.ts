@@ -164,7 +164,7 @@ t.test('a user lists own sessions and ends one of them', async t => {
     { current: false }
   ])
   const path = `/v1/users/me/sessions/${rows[1]?.session_id}`
-  t.match(await ann.call('DELETE', path), sessionNotFound, 'of another user')
+  t.match(await ann.call('DELETE', path), sessionNotFound, 'a session of another user')
   t.equal((await page.call('DELETE', path)).status, 204)
   t.match(await other.call('GET', '/v1/users/me'), unauthenticated)
   t.match(await page.call('DELETE', path), sessionNotFound)

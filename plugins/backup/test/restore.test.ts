@@ -297,7 +297,7 @@ t.test('tables of a plugin that is not loaded are restored, too', async t => {
   t.same(await query(target, 'select count(*) from acme_hooks_target'), ['0'])
 })
 
-t.test('what is not a file cannot be restored: a directory, a pipe, a missing one', async t => {
+t.test('only a file can be restored: not a directory, a pipe or a missing path', async t => {
   const { dir, target, restoreBackup, file } = await restoreFixture(t)
   rmSync(file)
   await t.rejects(restoreBackup(), { name: 'Fault', message: /cannot be read: ENOENT/ })

@@ -48,7 +48,7 @@ t.test('a connection is closed by its id, once', async t => {
   t.match(await server.call('DELETE', '/v1/connections/nonsense'), gone)
   agent.engine.openConnections = [open(77)]
   const other = url.replace(/-[0-9A-Z]{26}-/, `-${'0'.repeat(26)}-`)
-  t.match(await server.call('DELETE', other), gone, 'of an earlier process')
+  t.match(await server.call('DELETE', other), gone, 'a connection of an earlier process')
 })
 
 t.test('a filter is required, counted first, and sent to the edge', async t => {

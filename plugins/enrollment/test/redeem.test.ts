@@ -32,7 +32,7 @@ t.test(
   }
 )
 
-t.test('of 50 agents that redeem one code at once exactly one succeeds', async t => {
+t.test('exactly one of 50 agents that redeem a code at once succeeds', async t => {
   const app = await testServer(t, { plugins })
   const code = codeIn(await createCode(app))
 

@@ -203,7 +203,7 @@ t.test('the server explains a rule closed by a field, even while the client is o
   t.match((await ask(8081)).body, { outcome: 'refused', decided_by: { kind: 'rule', reason: 'paused' } })
 })
 
-t.test('what is wrong in a question is named', async t => {
+t.test('an error names the invalid field of a question', async t => {
   const { ask } = await openApp(t)
 
   for (const [field, value] of Object.entries({

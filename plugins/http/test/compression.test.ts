@@ -52,7 +52,7 @@ t.test('a long response is compressed for callers that accept gzip', async t => 
   t.ok(small.rawPayload.length < plain.rawPayload.length / 4)
 })
 
-t.test('what is short, has an ETag or has secrets is sent as it is', async t => {
+t.test('a response that is short, has an ETag or contains secrets is not compressed', async t => {
   const { http } = await httpFixture(t, { routes })
 
   for (const url of ['/v1/few', '/v1/record', '/v1/secret']) {
@@ -61,7 +61,7 @@ t.test('what is short, has an ETag or has secrets is sent as it is', async t => 
   }
 })
 
-t.test('of many responses at once only some are compressed, and none waits for another', async t => {
+t.test('only some of many concurrent responses are compressed, and none waits for another', async t => {
   const { http } = await httpFixture(t, { routes })
   const headers = { ...superadmin, 'accept-encoding': 'gzip' }
 

@@ -38,7 +38,7 @@ const long = defineRoute({
   access: 'public',
   summary: 'Long.',
   schema: () => ({ reply: Type.String() }),
-  run: async (_deps: Kernel, _call) => 'a'.repeat(16 * 2 ** 20) // more than the kernel takes for an unread socket
+  run: async (_deps: Kernel, _call) => 'a'.repeat(16 * 2 ** 20) // more than socket buffers hold
 })
 const getLong = 'GET /v1/long HTTP/1.1\r\nhost: a\r\n\r\n'
 
@@ -52,19 +52,19 @@ async function openUnread(t: Test, http: HttpHost, port: number): Promise<Socket
   return own
 }
 
-t.test('a connection that is not read is cut after 30 s', async t => {
+t.test('a connection is closed if the client reads nothing for 30 s', async t => {
   const { http, clock } = await httpFixture(t, { routes: [long] })
   const own = await openUnread(t, http, await portOf(http))
-  const cut = once(own, 'close')
+  const closed = once(own, 'close')
 
   await clock.advance(25_000)
   t.equal(own.destroyed, false)
   await clock.advance(10_000)
 
-  await cut
+  await closed
 })
 
-t.test('a connection that is read slowly is not cut', async t => {
+t.test('a connection stays open if the client reads slowly', async t => {
   const { http, clock } = await httpFixture(t, { routes: [long] })
   const accepted = once(http.app.server, 'connection')
   const socket = (await open(t, await portOf(http))).pause()
@@ -84,17 +84,17 @@ t.test('a connection that is read slowly is not cut', async t => {
   t.equal(own.destroyed, false)
 })
 
-t.test('an unread response counts as a request in flight until its connection is cut', async t => {
+t.test('an unread response counts as a request in flight until its connection is closed', async t => {
   const gate = Promise.withResolvers<void>()
   t.teardown(gate.resolve)
   const { http, send, clock } = await httpFixture(t, { routes: [long, post(() => gate.promise)] })
   for (let i = 0; i < 255; i++) void send('POST', '/v1/public')
   const own = await openUnread(t, http, await portOf(http))
-  const cut = once(own, 'close')
+  const closed = once(own, 'close')
   t.match(await send('GET', '/v1/long'), { status: 429 })
 
   await clock.advance(35_000)
-  await cut
+  await closed
 
   t.match(await send('HEAD', '/v1/long'), { status: 200 })
 })
@@ -142,7 +142,7 @@ t.test('malformed bytes after a request do not replace its response', async t =>
   t.equal(socket.bytesRead, 0)
 })
 
-t.test('a connection with more than 8 requests ahead is cut, and none of the rest runs', async t => {
+t.test('a connection with more than 8 pipelined requests is closed, and the rest do not run', async t => {
   const gate = Promise.withResolvers<void>()
   let runs = 0
   const run = async () => {
@@ -197,11 +197,11 @@ t.test(
     const [first, second, third] = [await accepted(), await accepted(), await accepted()]
     first.write(get)
     await once(first, 'data') // now second is idle for longer
-    const cut = once(second, 'close')
+    const closed = once(second, 'close')
 
     const newcomer = await accepted('127.0.0.3')
 
-    await cut
+    await closed
     for (const socket of [other, first, third, newcomer]) {
       socket.write(get)
       t.match(String(await once(socket, 'data')), /^HTTP\/1\.1 200 /)
@@ -228,9 +228,9 @@ t.test(
       [false, false, false]
     )
 
-    const cut = once(busy[1] as Socket, 'close')
+    const closed = once(busy[1] as Socket, 'close')
     await accepted('127.0.0.3')
-    await cut
+    await closed
     t.same([busy[0]?.destroyed, busy[2]?.destroyed], [false, false])
   }
 )

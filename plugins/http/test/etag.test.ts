@@ -70,7 +70,7 @@ t.test('a read and a change answer with the same ETag, until the next change', a
   t.not(next.headers['etag'], put.headers['etag'])
 })
 
-t.test('of two writers that read the same version the second changes nothing', async t => {
+t.test('the second of two writers that read the same version changes nothing', async t => {
   const { send, decisions } = await httpFixture(t, { routes })
   const { etag } = (await send('GET', '/v1/names/bob', superadmin)).headers
 

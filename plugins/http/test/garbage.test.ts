@@ -10,7 +10,7 @@ import { testServer } from '../../../kit/test-server.ts'
 setFlagsFromString('--allow-natives-syntax')
 const isFast = runInNewContext('object => %HasFastProperties(object)') as (object: object) => boolean
 
-t.test('what routes get has a shape that requests share, which keeps none of them', async t => {
+t.test('requests share one hidden class, which retains none of their calls', async t => {
   const calls: Call[] = []
   const keeping = definePlugin({
     name: 'keeping',
@@ -22,7 +22,7 @@ t.test('what routes get has a shape that requests share, which keeps none of the
         url: '/v1/kept',
         action: 'kept.read',
         access: 'public',
-        summary: 'Keeps what it gets.',
+        summary: 'Stores its calls.',
         schema: () => ({ reply: Type.Object({}), errors: [] }),
         async run(_, call) {
           calls.push(call)

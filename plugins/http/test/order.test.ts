@@ -131,7 +131,7 @@ const rows = [
   ]
 ] as const
 
-t.test('of several errors, the first in the order of checks is returned', async t => {
+t.test('a request with several errors gets the error of the first check', async t => {
   const { send } = await httpFixture(t, { routes, session })
 
   for (const [title, method, url, headers, status, code] of rows) {

@@ -29,7 +29,7 @@ t.test('a traceparent is read as W3C Trace Context says', async t => {
   for (const [header, expected] of cases) t.equal(traceIdOf(header), expected, String(header))
 })
 
-t.test('what a request does has its trace id; one without, or with a malformed one, has none', async t => {
+t.test('the work of a request has its trace id, or none if the header is absent or malformed', async t => {
   const seen: unknown[] = []
   const route = defineRoute({
     method: 'GET',

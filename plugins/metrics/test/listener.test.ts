@@ -11,7 +11,7 @@ import { operatorToken, recordLog, type TestServer, testServer } from '../../../
 import { readExposition } from '../../../test/support/exposition.ts'
 import { openListener } from '../listener.ts'
 
-const originOf = ({ log }: TestServer): string => {
+const listenerOrigin = ({ log }: TestServer): string => {
   const port = log.find(({ event }) => event === 'metrics.listening')?.fields['port']
   return `http://127.0.0.1:${port}`
 }
@@ -26,7 +26,7 @@ const pluginWithMetric = (name: string, value: () => number, metric: Partial<Met
         {
           name: `svc_${name}`,
           type: 'gauge',
-          help: 'For a test.',
+          help: 'Metric of a test.',
           labels: [],
           samples: [{ labelValues: [], value: value() }],
           ...metric
@@ -36,7 +36,7 @@ const pluginWithMetric = (name: string, value: () => number, metric: Partial<Met
   })
 
 t.test('/metrics needs no authentication, and nothing else is served', async t => {
-  const origin = originOf(await testServer(t, { plugins: ['metrics', pluginWithMetric('x', () => 7)] }))
+  const origin = listenerOrigin(await testServer(t, { plugins: ['metrics', pluginWithMetric('x', () => 7)] }))
 
   const reply = await fetch(`${origin}/metrics?x=1`)
 
@@ -44,8 +44,8 @@ t.test('/metrics needs no authentication, and nothing else is served', async t =
   t.equal(reply.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8')
   const families = readExposition(await reply.text())
   t.equal(families.get('svc_x')?.series.get(''), 7)
-  t.ok(families.has('process_cpu_seconds_total'), 'of the process')
-  t.ok(families.has('nodejs_eventloop_lag_seconds'), 'of Node')
+  t.ok(families.has('process_cpu_seconds_total'), 'process metrics')
+  t.ok(families.has('nodejs_eventloop_lag_seconds'), 'Node metrics')
   const head = await fetch(`${origin}/metrics`, { method: 'HEAD' })
   t.same([head.status, await head.text()], [200, ''])
   t.equal((await fetch(`${origin}/metrics`, { method: 'POST' })).status, 405)
@@ -76,15 +76,15 @@ t.test('GET /v1/metrics requires a superadmin', async t => {
 
 t.test('failing metrics of one plugin do not affect the others', async t => {
   const failing = pluginWithMetric('x', () => {
-    throw new Error('no idea')
+    throw new Error('collect failed')
   })
-  const found = await testServer(t, { plugins: ['metrics', failing, pluginWithMetric('y', () => 1)] })
+  const app = await testServer(t, { plugins: ['metrics', failing, pluginWithMetric('y', () => 1)] })
 
-  const families = readExposition(await (await fetch(`${originOf(found)}/metrics`)).text())
+  const families = readExposition(await (await fetch(`${listenerOrigin(app)}/metrics`)).text())
 
   t.same([families.has('svc_x'), families.has('svc_y')], [false, true])
   t.match(
-    found.log.filter(({ event }) => event === 'metrics.collect_failed'),
+    app.log.filter(({ event }) => event === 'metrics.collect_failed'),
     [{ fields: { plugin: 'x' } }]
   )
 })
@@ -95,23 +95,23 @@ t.test('two plugins may share a metric if its type and labels are the same', asy
     labels: ['by'],
     samples: [{ labelValues: [by], value: 1 }]
   })
-  const found = await testServer(t, {
+  const app = await testServer(t, {
     plugins: [
       'metrics',
       pluginWithMetric('x', () => 1, shared('x')),
       pluginWithMetric('other', () => 1),
       pluginWithMetric('y', () => 1, shared('y')),
-      pluginWithMetric('z-counting', () => 1, { ...shared('z'), type: 'counter' }),
-      pluginWithMetric('nameless', () => 1, { name: 'svc-shared' })
+      pluginWithMetric('z-other-type', () => 1, { ...shared('z'), type: 'counter' }),
+      pluginWithMetric('invalid-name', () => 1, { name: 'svc-shared' })
     ]
   })
 
-  const families = readExposition(await (await fetch(`${originOf(found)}/metrics`)).text())
+  const families = readExposition(await (await fetch(`${listenerOrigin(app)}/metrics`)).text())
 
   t.same([...(families.get('svc_shared')?.series.keys() ?? [])], ['by="x"', 'by="y"'])
   t.same(
-    found.log.filter(({ event }) => event === 'metrics.collect_failed').map(({ fields }) => fields['plugin']),
-    ['nameless', 'z-counting']
+    app.log.filter(({ event }) => event === 'metrics.collect_failed').map(({ fields }) => fields['plugin']),
+    ['invalid-name', 'z-other-type']
   )
 })
 
@@ -127,12 +127,12 @@ t.test('a port in use stops the start and names the configuration key', async t 
   })
 })
 
-t.test('a scraper that reads nothing for 30 s is cut', async t => {
+t.test('a connection is closed if the scraper reads nothing for 30 s', async t => {
   const clock = fakeClock()
-  const scrape = async () => Readable.from([Buffer.alloc(16 * 2 ** 20)]) // more than the kernel takes for an unread socket
+  const scrape = async () => Readable.from([Buffer.alloc(16 * 2 ** 20)]) // more than socket buffers hold
   const { port, close } = await openListener({ clock, log: recordLog([]), listen: '127.0.0.1:0', scrape })
   t.teardown(close)
-  const socket = connect(port, '127.0.0.1').on('error', () => {}) // reset when it is cut
+  const socket = connect(port, '127.0.0.1').on('error', () => {}) // the listener resets it
   t.teardown(() => socket.destroy())
   socket.write('GET /metrics HTTP/1.1\r\nhost: a\r\n\r\n')
   await once(socket, 'readable')
@@ -156,11 +156,11 @@ t.test('one of 64 silent scrapers is closed to make room for the next', async t 
 })
 
 t.test('the listener closes with the server', async t => {
-  const found = await testServer(t, { plugins: ['metrics'] })
-  const origin = originOf(found)
+  const app = await testServer(t, { plugins: ['metrics'] })
+  const origin = listenerOrigin(app)
   await (await fetch(`${origin}/metrics`)).text()
 
-  await found.stop()
+  await app.stop()
 
   await t.rejects(fetch(`${origin}/metrics`))
 })

@@ -87,7 +87,7 @@ t.test('a page is rendered as it is read, so unread parts use no memory', async 
   page.destroy()
 })
 
-t.test('a page that is not read within a minute is cut', async t => {
+t.test('a page is closed if it is not read within a minute', async t => {
   const { clock, scrape } = open()
   const page = await scrape()
   const failure = failed(page)
@@ -97,7 +97,7 @@ t.test('a page that is not read within a minute is cut', async t => {
   t.match(await failure, 'the page was not read within 60 s')
 })
 
-t.test('the oldest of five unread pages is cut', async t => {
+t.test('the oldest of five unread pages is closed', async t => {
   const { scrape } = open()
   const oldest = await scrape()
   const failure = failed(oldest)

@@ -55,7 +55,7 @@ t.test('server and agent end a month at the same byte', async t => {
   }
 
   await assertAgreement(on, t, 'after')
-  t.ok((await on.row()).used < 6000, 'of the new month alone')
+  t.ok((await on.row()).used < 6000, 'only bytes of the new month count')
   on.deliver(8001, 1_000_000)
   await assertAgreement(on, t, 'at its end')
   t.equal((await on.row()).used, 10_000)

@@ -85,7 +85,7 @@ t.test('only minutes that end after a given time count', async t => {
   t.equal(
     journal.deliveredSince('ann', since + 30),
     0,
-    'of a minute that began earlier, only unacknowledged bytes count'
+    'only unacknowledged bytes count in a minute that began earlier'
   )
 })
 

@@ -303,7 +303,7 @@ t.test('a plugin creates and removes rules without a request, as a user or as it
   await t.rejects(
     act('bob', 'timer.close', call => rules.remove(id, 5, call)),
     { message: /rule/ },
-    'of another owner'
+    'a rule of another owner'
   )
   t.match(await app.get(id), { state: 'active' })
 
