@@ -1,4 +1,4 @@
-// Updates the members of group rules when clients change, and retries members that a client could not have.
+// Syncs the members of group rules when clients change, and retries refused members.
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Rules } from '../rules/exports.ts'
 
@@ -8,42 +8,47 @@ interface Services extends Pick<Kernel, 'log'> {
 
 type SyncScope = NonNullable<Parameters<Rules['syncMembers']>[0]>
 
+/** Requests that arrive during a sync are batched into the next syncs. */
 export interface Membership {
-  /** The client is new, or its labels have changed. */
-  changed(clientId: string): void
-  /** An obstacle may be gone: the client has connected, or one of its ports is free. */
-  freed(clientId: string): void
-  /** The client has lost its member of the rule, for example with a grant. */
-  lost(clientId: string, rule: string): void
-  /** Retries all members that clients could not have. */
-  retry(): Promise<void>
+  /** Call this when a client is new or its labels have changed. */
+  syncClient(clientId: string): void
+  /** Retries the refused members of a client. Call this when it connects or one of its ports becomes free. */
+  retryClient(clientId: string): void
+  /** Call this when a client loses its member of a group rule, for example with a grant. */
+  syncMember(clientId: string, ruleId: string): void
+  /** Retries all refused members. Logs a failure instead of rejecting. */
+  retryAll(): Promise<void>
 }
 
 export function openMembership({ log, rules }: Services): Membership {
-  /** Pending changes. Those that arrive together are handled together. */
-  const waiting = { changed: new Set<string>(), freed: new Set<string>(), lost: new Map<string, string>() }
+  const pending = {
+    clients: new Set<string>(),
+    ruleByClient: new Map<string, string>(),
+    retries: new Set<string>()
+  }
   let isRunning = false
 
-  function next(): SyncScope | null {
-    const { changed, freed, lost } = waiting
+  function takeNextScope(): SyncScope | null {
+    const { clients, ruleByClient, retries } = pending
     const take = <T>(from: { keys(): Iterable<T>; clear(): void }): T[] => {
       const all = [...from.keys()]
       from.clear()
       return all
     }
-    if (changed.size > 0) return { clients: take(changed) }
-    if (lost.size > 0) return { rules: [...new Set(lost.values())], clients: take(lost) }
-    if (freed.size > 0) return { clients: take(freed), onlyRefused: true }
+    if (clients.size > 0) return { clients: take(clients) }
+    if (ruleByClient.size > 0)
+      return { rules: [...new Set(ruleByClient.values())], clients: take(ruleByClient) }
+    if (retries.size > 0) return { clients: take(retries), onlyRefused: true }
     return null
   }
 
-  /** Runs one sync at a time. The store finishes the caller's open transaction first. */
-  async function run(): Promise<void> {
+  /** Runs the pending syncs one at a time. */
+  async function runPending(): Promise<void> {
     if (isRunning) return
     isRunning = true
-    for (let scope = next(); scope; scope = next())
+    for (let scope = takeNextScope(); scope; scope = takeNextScope())
       await rules.syncMembers(scope).catch((error: unknown) => {
-        log.error('groups.not_settled', `the members of group rules are not up to date: ${String(error)}`, {
+        log.error('groups.not_synced', `could not sync the members of group rules: ${String(error)}`, {
           clients: scope.clients?.length
         })
       })
@@ -52,16 +57,16 @@ export function openMembership({ log, rules }: Services): Membership {
 
   const enqueue = (add: () => unknown): void => {
     add()
-    void run()
+    void runPending()
   }
 
   return {
-    changed: clientId => enqueue(() => waiting.changed.add(clientId)),
-    freed: clientId => enqueue(() => waiting.freed.add(clientId)),
-    lost: (clientId, rule) => enqueue(() => waiting.lost.set(clientId, rule)),
-    retry: () =>
+    syncClient: clientId => enqueue(() => pending.clients.add(clientId)),
+    retryClient: clientId => enqueue(() => pending.retries.add(clientId)),
+    syncMember: (clientId, ruleId) => enqueue(() => pending.ruleByClient.set(clientId, ruleId)),
+    retryAll: () =>
       rules.syncMembers({ onlyRefused: true }).catch((error: unknown) => {
-        log.error('groups.not_settled', `refused members of group rules are not retried: ${String(error)}`)
+        log.error('groups.not_synced', `could not retry refused members of group rules: ${String(error)}`)
       })
   }
 }

@@ -35,22 +35,22 @@ export default definePlugin<Deps>({
     changedSlot.fillWith(
       ({ membership }: Deps) =>
         async ({ id }, em) =>
-          afterCommit(em, () => membership.changed(id))
+          afterCommit(em, () => membership.syncClient(id))
     ),
     connectionSlot.fillWith(({ membership }: Deps) => ({
-      joined: ({ clientId }) => membership.freed(clientId)
+      joined: ({ clientId }) => membership.retryClient(clientId)
     })),
     removedSlot.fillWith(
       ({ membership }: Deps) =>
         async ({ clientId, parent }, em) =>
           afterCommit(em, () => {
-            if (parent !== undefined) membership.lost(clientId, parent)
-            else if (clientId !== '') membership.freed(clientId)
+            if (parent !== undefined) membership.syncMember(clientId, parent)
+            else if (clientId !== '') membership.retryClient(clientId)
           })
     )
   ],
   async start({ deps: { clock, membership, rules }, defer }) {
     await rules.syncMembers()
-    defer(clock.every(retryMs, () => void membership.retry()))
+    defer(clock.every(retryMs, () => void membership.retryAll()))
   }
 })

@@ -83,9 +83,9 @@ export const shownColumns = [
 ]
 export type ShownRule = Pick<Rule, 'id' | (typeof shownColumns)[number]>
 
-/** A client that cannot have its member of a group rule. */
+/** A client on which the member of a group rule is refused. */
 export const RefusedMember = defineEntity({
-  name: 'RefusedPart',
+  name: 'RefusedMember',
   tableName: 'rules_refused_member',
   properties: {
     parent: p.string().length(26).primary(),

@@ -48,8 +48,8 @@ interface InsertCall extends ChangeBy {
 }
 
 /**
- * Stores rules with one definition, each on another client: one rule, or the members of a group rule. Returns the first fault
- * of each rule that its client cannot have; that rule is not stored. After the commit, the others are sent.
+ * Stores rules with one definition, each on another client: one rule, or the members of a group rule. Does not store a
+ * refused rule, and returns its first fault. Sends the stored rules after the commit.
  */
 export async function insertRules(
   services: Services,

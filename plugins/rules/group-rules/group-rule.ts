@@ -53,7 +53,7 @@ interface NewGroupRule extends ChangeBy {
   readonly ifOffline: 'refuse' | 'queue'
 }
 
-/** Stores a group rule and its members, and returns the members. Throws if any of its clients cannot have it. */
+/** Stores a group rule and its members, and returns the members. Throws if it is refused on any client. */
 export async function insertGroupRule(
   services: Services,
   rule: Rule,
@@ -188,8 +188,8 @@ interface SyncOptions {
 }
 
 /**
- * Creates a member on each client that the rule's field chooses, and drains the others, among all clients or some. A client
- * that cannot have its member is stored as refused, with the code of the fault.
+ * Creates a member on each client that the rule's field chooses, and drains the others, among all clients or some. Stores
+ * each refused member with the code of its fault.
  */
 export async function syncGroupRule(
   services: Services,
@@ -216,7 +216,7 @@ interface Membership {
   readonly members: readonly Rule[]
 }
 
-/** Creates the missing members, and stores the clients that cannot have theirs as refused. */
+/** Creates the missing members. Stores each refused member with the code of its fault. */
 async function retryRefused(
   services: Services,
   rule: Rule,

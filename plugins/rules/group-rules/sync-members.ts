@@ -15,8 +15,8 @@ interface SyncScope {
 }
 
 /**
- * Creates a member of each group rule on each client that its field chooses now, and drains other members. A client that
- * cannot have its member never keeps other clients from theirs.
+ * Creates a member of each group rule on each client that its field chooses now, and drains other members. A refused
+ * member does not affect other clients.
  */
 export type SyncMembers = (scope?: SyncScope) => Promise<void>
 
