@@ -18,7 +18,7 @@ import { openDataDir } from './store/data-dir.ts'
 import { kernelStore } from './store/kernel-store.ts'
 import { recordVersion } from './store/newest-version.ts'
 import { type Database, openStore } from './store/open.ts'
-import { placeOf } from './store/sql/database.ts'
+import { placeFromKeys } from './store/sql/database.ts'
 import { openCodec } from './wire/codec.ts'
 import { wireMessages } from './wire/envelope.ts'
 import { bindHandlers } from './wire/message.ts'
@@ -30,12 +30,15 @@ export interface ServerOptions extends GivenConfig {
   readonly log: Log
   readonly clock?: Clock
   readonly clockOf?: (plugin: string) => Clock | undefined // for one plugin; default: `clock`
-  readonly isShared?: true // other servers may use the store at the same time
   readonly openStore?: typeof openStore // default: the kernel's
-  readonly wrapStore?: (opened: Database) => Database // wraps the store for all plugins
+  readonly wrapStore?: (opened: Database) => Database // for all plugins
 }
 
-export interface Wired {
+interface WireOptions extends ServerOptions {
+  readonly isShared?: true // peer servers may use the store at the same time
+}
+
+export interface WiredServer {
   readonly plugins: readonly Plugin[]
   readonly depsOf: (plugin: string) => Kernel
   readonly http: HttpHost
@@ -43,12 +46,12 @@ export interface Wired {
   readonly releases: Releases
 }
 
-export interface Server extends Pick<Wired, 'http' | 'control' | 'depsOf'> {
+export interface Server extends Pick<WiredServer, 'http' | 'control' | 'depsOf'> {
   readonly origin: string // of the operator API
   stop(): Promise<void>
 }
 
-/** Wires, mounts and starts the plugins, then listens. A failure releases everything that was acquired. */
+/** Wires, mounts and starts the plugins, then listens. On failure, releases everything that it has acquired. */
 export async function boot(options: ServerOptions): Promise<Server> {
   const { plugins, depsOf, http, control, releases } = await wire({ ...options, isShared: true })
   const abort = new AbortController()
@@ -93,7 +96,12 @@ function warnOfWeakToken({ keys: { operator_token: token }, log }: ServerOptions
 }
 
 /** Checks, orders and configures the plugins, and opens the store and all services. Starts nothing. */
-export async function wire({ clock = systemClock, log, dataDir, ...options }: ServerOptions): Promise<Wired> {
+export async function wire({
+  clock = systemClock,
+  log,
+  dataDir,
+  ...options
+}: WireOptions): Promise<WiredServer> {
   throwProblems(pluginProblems(options.plugins))
   const plugins = inDependencyOrder(options.plugins)
   let depsOf = (name: string): Kernel => {
@@ -106,7 +114,7 @@ export async function wire({ clock = systemClock, log, dataDir, ...options }: Se
   const codec = openCodec([...wireMessages, ...plugins.flatMap(({ messages }) => messages ?? [])])
   const releases = new Releases()
   try {
-    const place = placeOf(server, openDataDir(dataDir, releases.defer), options.isShared)
+    const place = placeFromKeys(server, openDataDir(dataDir, releases.defer), options.isShared)
     const opened = await (options.openStore ?? openStore)(place, [kernelStore, ...plugins])
     releases.defer(opened.close)
     const store = options.wrapStore?.(opened) ?? opened
@@ -144,7 +152,7 @@ export async function wire({ clock = systemClock, log, dataDir, ...options }: Se
     }))
     const { value: openHost } = onlyValueOf(hostSlot, filled)
     const http = await openHost({ store, identity, clock, log, filled, version: options.version })
-    // Values are created now, so that a failing one stops the start and not a request.
+    // Create the values now, so that a failing one stops the startup instead of a request.
     for (const slot of kernelSlots) filled(slot)
     for (const { name, slots = [] } of plugins) for (const slot of slots) depsOf(name).filled(slot)
     return { plugins, depsOf, http, control, releases }

@@ -9,7 +9,7 @@ const made = new Map<string, string>() // deletes a database, by its URL
 const namesStores = process.argv[1]?.endsWith('.postgres.ts') === true
 
 /** Creates the database and returns the variable with its URL. Empty if the store is a file in that directory. */
-export function storeOf(args: readonly string[]): { readonly SVC_STORE_URL?: string } {
+export function storeEnv(args: readonly string[]): { readonly SVC_STORE_URL?: string } {
   const dir = args[args.indexOf('--data-dir') + 1]
   if (namesStores || !args.includes('--data-dir') || !dir || !process.env['SLUICE_TEST_STORE_URL']) return {}
   if (!existsSync(dir)) mkdirSync(dir, { recursive: true, mode: 0o700 }) // the database is named after this directory

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Test } from 'tap'
 import { killChild, signalGroup, spawnChild } from './child-process.ts'
-import { storeOf } from './process-store.ts'
+import { storeEnv } from './process-store.ts'
 
 /** Limits a wait. Shorter than the timeout of a test file, so that the error contains the log. */
 const timeoutMs = 120_000
@@ -40,7 +40,7 @@ type Env = Readonly<Record<string, string>>
 /** Returns the environment of this process, with the store of the run and without variables that configure sluice. */
 const envOf = (args: readonly string[], env: Env): NodeJS.ProcessEnv => ({
   ...Object.fromEntries(Object.entries(process.env).filter(([key]) => !/^(SVC_|XDG_|STATE_)/.test(key))),
-  ...storeOf(args),
+  ...storeEnv(args),
   ...env
 })
 

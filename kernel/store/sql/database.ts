@@ -91,8 +91,12 @@ export function isStoreUrl(text: string): boolean {
   )
 }
 
-/** Returns the configured place; `file` is the default, in the data directory. Throws Fault. */
-export function placeOf(keys: Readonly<Record<string, unknown>>, file: string, isShared = false): Place {
+/** Returns the configured place of the store. `file` in the data directory is the default. Throws Fault. */
+export function placeFromKeys(
+  keys: Readonly<Record<string, unknown>>,
+  file: string,
+  isShared = false
+): Place {
   const {
     store_url: url,
     store_listen_url: listen,
