@@ -1,4 +1,4 @@
-// Tells pages when to read their lists again. A page polls this number each second and rereads when it differs.
+// Counts changes, so that pages know when to reload their lists. A page polls the number each second and reloads if it differs.
 import type { Principal } from '../../kernel/http/principal.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { openSharedChangeCounter } from './shared-change-counter.ts'
@@ -13,7 +13,7 @@ export interface ChangeCounter {
   /** Counts a change for its audience, after a short delay. Changes within the delay count as one. */
   mark(audience: Audience): void
   /** Returns a number that differs after each change the caller may see. */
-  seenBy(caller: Pick<Principal, 'userId' | 'role'>): Promise<number>
+  numberFor(caller: Pick<Principal, 'userId' | 'role'>): Promise<number>
 }
 
 type Services = Pick<Kernel, 'store' | 'clock' | 'log'>
@@ -49,14 +49,14 @@ export function openChangeCounter(services: Services, isShared: () => boolean): 
       clock.after(settleMs, settle)
     },
 
-    async seenBy({ userId, role }) {
-      if (isShared()) return shared.seenBy({ userId, role })
+    async numberFor({ userId, role }) {
+      if (isShared()) return shared.numberFor({ userId, role })
       if (role === 'superadmin') return last
       const own = lastByUser.get(userId) ?? last
       lastByUser.delete(userId)
       lastByUser.set(userId, own)
       const [leastRecent] = lastByUser.keys()
-      if (lastByUser.size > maxUsers && leastRecent !== undefined) lastByUser.delete(leastRecent) // costs one more reread
+      if (lastByUser.size > maxUsers && leastRecent !== undefined) lastByUser.delete(leastRecent) // costs one more reload
       return Math.max(lastForEverybody, own)
     }
   }

@@ -22,7 +22,7 @@ const changes = defineRoute({
   description: 'The console polls it each second; the call is cheap. Traffic counters are not changes.',
   schema: () => ({ reply: ChangeNumber, errors: [] }),
   run: async ({ changes, site }: Deps, { principal }) => ({
-    last: await changes.seenBy(principal),
+    last: await changes.numberFor(principal),
     pages: site.version
   })
 })

@@ -7,13 +7,13 @@ import { ConsoleChange } from './entities.ts'
 
 const superadmins = ''
 const everybody = '*'
-const retentionMs = 24 * 3_600_000 // a removed number starts at 1 again, which costs one more reread
+const retentionMs = 24 * 3_600_000 // a removed number starts at 1 again, which costs one more reload
 
 export interface SharedChangeCounter {
   /** Counts a change for these users, and for superadmins. Logs a warning if the store is unavailable. */
   publish(users: readonly string[] | 'everybody'): Promise<void>
   /** Returns a number that differs after each change the caller may see. */
-  seenBy(caller: Pick<Principal, 'userId' | 'role'>): Promise<number>
+  numberFor(caller: Pick<Principal, 'userId' | 'role'>): Promise<number>
 }
 
 export function openSharedChangeCounter({
@@ -37,7 +37,7 @@ export function openSharedChangeCounter({
       }
     },
 
-    seenBy: ({ userId, role }) =>
+    numberFor: ({ userId, role }) =>
       store.read(async em => {
         const audiences = role === 'superadmin' ? [superadmins] : [everybody, userId]
         const rows = await em.find(ConsoleChange, { audience: { $in: audiences } })

@@ -1,15 +1,15 @@
 // Changes of tokens, passwords and sessions take effect at once.
 import t from 'tap'
-import { admin, callAs, openPage, setUp, signIn, skipReason, startUp } from './browser.ts'
+import { admin, callAs, completeSetup, openPage, signIn, skipReason, startServer } from './browser.ts'
 
 const ann = { user: 'ann', password: 'a password of the tenant' }
 
 t.test('tokens, passwords and sessions change and end', { skip: skipReason }, async t => {
-  const server = await startUp(`${t.testdir()}/data`)
+  const server = await startServer(`${t.testdir()}/data`)
   t.teardown(server.kill)
   const { page, errors, close } = await openPage()
   t.teardown(close)
-  await setUp(page, server.link)
+  await completeSetup(page, server.link)
   const form = page.getByRole('dialog')
   await callAs(page, 'POST', '/v1/users', {
     user_id: ann.user,

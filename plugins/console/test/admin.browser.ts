@@ -5,31 +5,31 @@ import t, { type Test } from 'tap'
 import {
   admin,
   axeFindings,
+  completeSetup,
+  type OpenPage,
   openPage,
-  type Running,
-  type Seen,
-  setUp,
+  type RunningServer,
   skipReason,
-  startUp
+  startServer
 } from './browser.ts'
 import { api, clientIdOf, freePort, getOnce, openTarget } from './seed.ts'
 import { settled } from './walk.ts'
 
 interface Walk {
   readonly t: Test
-  readonly server: Running
-  readonly seen: Seen
+  readonly server: RunningServer
+  readonly seen: OpenPage
   readonly page: Page
 }
 
 const own = { first: '', password: 'another long enough password' }
 
 t.test('an administrator creates, limits and audits a tenant', { skip: skipReason }, async t => {
-  const server = await startUp(`${t.testdir()}/data`)
+  const server = await startServer(`${t.testdir()}/data`)
   t.teardown(server.kill)
   const seen = await openPage()
   t.teardown(seen.close)
-  await setUp(seen.page, server.link)
+  await completeSetup(seen.page, server.link)
   const walk: Walk = { t, server, seen, page: seen.page }
 
   await t.test('a user gets a temporary password, a grant, a quota and a token', t =>

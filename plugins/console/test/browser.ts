@@ -16,7 +16,7 @@ export const skipReason: string | false =
   (!chromiumPath && 'Chromium is not installed: apt-get install chromium') ||
   (!isBuilt && 'the pages are not built: npm run build:console')
 
-export interface Running {
+export interface RunningServer {
   readonly link: string // ORIGIN/#setup=TOKEN, or ORIGIN/
   readonly origin: string
   readonly child: ChildProcess
@@ -27,11 +27,11 @@ const bin = new URL('../../../kernel/bin.ts', import.meta.url).pathname
 const anyPort = '127.0.0.1:0'
 
 /** Runs `sluice up`; resolves when it prints its link. */
-export async function startUp(
+export async function startServer(
   dataDir: string,
   env: Readonly<Record<string, string>> = {},
   args: readonly string[] = []
-): Promise<Running> {
+): Promise<RunningServer> {
   const listen = {
     SVC_OPERATOR_HTTP_LISTEN: anyPort,
     SVC_METRICS_LISTEN: anyPort,
@@ -59,7 +59,7 @@ export function startAgent(
   stateDir: string,
   uri: string,
   args: readonly string[] = []
-): Pick<Running, 'child' | 'kill'> {
+): Pick<RunningServer, 'child' | 'kill'> {
   const child = spawnChild(process.execPath, [bin, 'agent', 'run', '--state-dir', stateDir, ...args], {
     env: { ...process.env, SVC_ENROLL_URI: uri, SVC_METRICS_LISTEN: anyPort },
     stdio: 'ignore'
@@ -82,14 +82,14 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-export interface Seen {
+export interface OpenPage {
   readonly page: Page
   /** Uncaught errors, console errors and CSP violations. */
   readonly errors: string[]
   close(): Promise<void>
 }
 
-export async function openPage(options: BrowserContextOptions = {}): Promise<Seen> {
+export async function openPage(options: BrowserContextOptions = {}): Promise<OpenPage> {
   const browser = await chromium.launch({ executablePath: chromiumPath ?? '', args: ['--no-sandbox'] })
   const context = await browser.newContext({
     locale: 'en-GB',
@@ -129,7 +129,7 @@ export async function axeFindings(page: Page): Promise<string[]> {
 export const admin = { user: 'admin', password: 'a long enough password' }
 
 /** Opens the setup link, creates the administrator, and waits for the local agent to connect. */
-export async function setUp(page: Page, link: string): Promise<void> {
+export async function completeSetup(page: Page, link: string): Promise<void> {
   await page.goto(link)
   await page.getByLabel('Password', { exact: true }).fill(admin.password)
   await page.getByLabel('Repeat password').fill(admin.password)

@@ -4,10 +4,10 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
-import { admin, axeFindings, openPage, setUp, skipReason, startUp } from './browser.ts'
+import { admin, axeFindings, completeSetup, openPage, skipReason, startServer } from './browser.ts'
 
 t.test('the first minute ends with a forwarded byte, and pages pass axe', { skip: skipReason }, async t => {
-  const server = await startUp(`${t.testdir()}/data`)
+  const server = await startServer(`${t.testdir()}/data`)
   t.teardown(server.kill)
   const { page, errors, close } = await openPage()
   t.teardown(close)
@@ -23,7 +23,7 @@ t.test('the first minute ends with a forwarded byte, and pages pass axe', { skip
   await page.goto(server.link)
   await page.getByRole('heading', { name: 'Welcome' }).waitFor()
   await checkAxe('the setup form')
-  await setUp(page, server.link)
+  await completeSetup(page, server.link)
   t.notMatch(page.url(), /#/, 'the URL no longer contains the token')
   await page.getByRole('button', { name: 'Create rule' }).waitFor()
   await checkAxe('the overview')

@@ -2,7 +2,7 @@
 
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { callAs, openPage, setUp, skipReason, startUp } from './browser.ts'
+import { callAs, completeSetup, openPage, skipReason, startServer } from './browser.ts'
 import { fill } from './fill.ts'
 
 const stepsOfHour = 3
@@ -32,12 +32,12 @@ async function measure(page: Page) {
 }
 
 t.test('a page that is open for a day does not leak', { skip: skipReason, timeout: 600_000 }, async t => {
-  const server = await startUp(`${t.testdir()}/data`)
+  const server = await startServer(`${t.testdir()}/data`)
   t.teardown(server.kill)
   const { page, errors, close } = await openPage()
   t.teardown(close)
   await page.clock.install()
-  await setUp(page, server.link)
+  await completeSetup(page, server.link)
   await fill(page)
 
   for (const path of ['/', '/rules']) {

@@ -1,18 +1,26 @@
 // Edits of clients, grants, tokens, lists and settings, with edit conflicts.
 import t, { type Test } from 'tap'
-import { callAs, openPage, type Running, type Seen, setUp, skipReason, startUp } from './browser.ts'
+import {
+  callAs,
+  completeSetup,
+  type OpenPage,
+  openPage,
+  type RunningServer,
+  skipReason,
+  startServer
+} from './browser.ts'
 
-type Walk = Pick<Seen, 'page'> & { readonly t: Test; readonly server: Running }
+type Walk = Pick<OpenPage, 'page'> & { readonly t: Test; readonly server: RunningServer }
 
 t.test(
   'an administrator edits records, also in conflict with somebody else',
   { skip: skipReason },
   async t => {
-    const server = await startUp(`${t.testdir()}/data`)
+    const server = await startServer(`${t.testdir()}/data`)
     t.teardown(server.kill)
     const { page, errors, close } = await openPage()
     t.teardown(close)
-    await setUp(page, server.link)
+    await completeSetup(page, server.link)
     const walk = { page, server }
 
     await t.test('an enrollment command can be created and cancelled', t => cancelsCommand({ ...walk, t }))

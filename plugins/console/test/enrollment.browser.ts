@@ -1,14 +1,14 @@
 // A reinstalled host keeps its client record.
 import t from 'tap'
-import { callAs, openPage, setUp, skipReason, startAgent, startUp } from './browser.ts'
+import { callAs, completeSetup, openPage, skipReason, startAgent, startServer } from './browser.ts'
 
 t.test('a new command connects a reinstalled host as the same client', { skip: skipReason }, async t => {
   const dir = t.testdir()
-  const server = await startUp(`${dir}/data`)
+  const server = await startServer(`${dir}/data`)
   t.teardown(server.kill)
   const { page, errors, close } = await openPage()
   t.teardown(close)
-  await setUp(page, server.link)
+  await completeSetup(page, server.link)
   const uriShown = async (): Promise<string> => {
     const command = await page.locator('code', { hasText: '://' }).textContent()
     return /[a-z+]+:\/\/[^\s'"]+/.exec(command ?? '')?.[0] ?? ''

@@ -2,7 +2,16 @@
 import { cpSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { axeFindings, callAs, freePort, openPage, setUp, skipReason, startAgent, startUp } from './browser.ts'
+import {
+  axeFindings,
+  callAs,
+  completeSetup,
+  freePort,
+  openPage,
+  skipReason,
+  startAgent,
+  startServer
+} from './browser.ts'
 import { getOnce, openTarget } from './seed.ts'
 
 const folder = join(import.meta.dirname, '../../../test/third-party')
@@ -29,11 +38,11 @@ t.test(
   async t => {
     const dir = t.testdir()
     const configs = installPlugins(dir)
-    const server = await startUp(join(dir, 'data'), {}, ['--config', configs.server])
+    const server = await startServer(join(dir, 'data'), {}, ['--config', configs.server])
     t.teardown(server.kill)
     const { page, errors, close } = await openPage()
     t.teardown(close)
-    await setUp(page, server.link)
+    await completeSetup(page, server.link)
     const { uri } = await callAs<{ uri: string }>(page, 'POST', '/v1/client-enrollments', { name: 'paris' })
     const agent = startAgent(join(dir, 'paris'), uri, ['--config', configs.agent])
     t.teardown(agent.kill)

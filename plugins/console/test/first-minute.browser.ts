@@ -2,36 +2,37 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import t from 'tap'
-import { freePort, openPage, setUp, skipReason, startUp } from './browser.ts'
+import { completeSetup, freePort, openPage, skipReason, startServer } from './browser.ts'
 
 t.test('the first byte is forwarded within a minute', { skip: skipReason, timeout: 60_000 }, async t => {
   const target = createServer(socket => void socket.once('data', bytes => socket.end(bytes)))
   t.teardown(() => target.close())
-  const port = await freePort()
+  const clientPort = await freePort()
   const targetPort = await freePort()
   const { page, errors, close } = await openPage()
   t.teardown(close)
 
-  const began = Date.now()
-  const server = await startUp(`${t.testdir()}/data`)
+  const startedAt = Date.now()
+  const server = await startServer(`${t.testdir()}/data`)
   t.teardown(server.kill)
-  await setUp(page, server.link)
-  await page.getByLabel('Client port').fill(String(port))
+  await completeSetup(page, server.link)
+  await page.getByLabel('Client port').fill(String(clientPort))
   await page.getByLabel('Target host').fill('127.0.0.1')
   await page.getByLabel('Target port').fill(String(targetPort))
   await page.getByRole('button', { name: 'Create rule' }).click()
   await page.getByText('Waiting for the first connection').waitFor()
-  const send = page.getByRole('button', { name: 'Send a test byte' })
-  await send.click()
+  const sendButton = page.getByRole('button', { name: 'Send a test byte' })
+  await sendButton.click()
   await page.getByRole('cell', { name: 'refuses connections' }).waitFor()
 
   await once(target.listen(targetPort, '127.0.0.1'), 'listening')
-  await send.click()
+  await sendButton.click()
   await page.getByText(/a byte was sent through the port; 1 byte came back/).waitFor()
+  // The first steps show the sum of both directions; the overview, which replaces them, a total per direction.
   await page
     .getByText(/forwarded: [12] B|^1 B total/)
     .first()
     .waitFor()
-  t.comment(`byte shown after ${Date.now() - began} ms`)
+  t.comment(`byte shown after ${Date.now() - startedAt} ms`)
   t.same(errors, [])
 })

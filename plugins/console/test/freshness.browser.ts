@@ -3,13 +3,13 @@ import t, { type Test } from 'tap'
 import {
   admin,
   callAs,
+  completeSetup,
   freePort,
   openPage,
-  setUp,
   signIn,
   skipReason,
   startAgent,
-  startUp
+  startServer
 } from './browser.ts'
 
 const lost = 'The server does not respond'
@@ -18,11 +18,11 @@ const lost = 'The server does not respond'
 async function open(t: Test) {
   const dir = t.testdir()
   const env = { SVC_OPERATOR_HTTP_LISTEN: `127.0.0.1:${await freePort()}` }
-  const server = await startUp(`${dir}/data`, env)
+  const server = await startServer(`${dir}/data`, env)
   t.teardown(server.kill)
   const { page, errors, close } = await openPage()
   t.teardown(close)
-  await setUp(page, server.link)
+  await completeSetup(page, server.link)
   return { dir, env, server, page, errors }
 }
 
@@ -60,7 +60,7 @@ t.test('the page warns about a lost server and recovers when it is back', { skip
   const goneAt = Date.now()
   await page.getByText(lost).waitFor()
   t.comment(`a loss is seen after ${Date.now() - goneAt} ms`)
-  const again = await startUp(`${dir}/data`, env)
+  const again = await startServer(`${dir}/data`, env)
   t.teardown(again.kill)
   await page.getByText(lost).waitFor({ state: 'detached' })
   await page.getByRole('heading', { name: 'Rules' }).waitFor()
@@ -75,7 +75,7 @@ t.test('an expired session leads to the sign-in and back to the page', { skip: s
   await server.kill()
   await page.getByText(lost).waitFor()
   await page.context().clearCookies()
-  const again = await startUp(`${dir}/data`, env)
+  const again = await startServer(`${dir}/data`, env)
   t.teardown(again.kill)
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
   await signIn(page, admin)

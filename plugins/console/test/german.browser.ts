@@ -2,7 +2,7 @@
 import t from 'tap'
 import { de } from '../web/text/de.ts'
 import { en } from '../web/text/en.ts'
-import { axeFindings, callAs, freePort, openPage, setUp, skipReason, startUp } from './browser.ts'
+import { axeFindings, callAs, completeSetup, freePort, openPage, skipReason, startServer } from './browser.ts'
 
 const paths = [
   '/',
@@ -37,10 +37,10 @@ t.test('German pages contain no English text', { skip: skipReason, timeout: 120_
   const german = new Set(textsOf(de))
   const english = new Set(textsOf(en).filter(text => !german.has(text)))
   t.ok(english.size > 300)
-  const server = await startUp(`${t.testdir()}/data`)
+  const server = await startServer(`${t.testdir()}/data`)
   t.teardown(server.kill)
   const first = await openPage()
-  await setUp(first.page, server.link)
+  await completeSetup(first.page, server.link)
   await callAs(first.page, 'POST', '/v1/rules', {
     client: 'local',
     listen_port: await freePort(),

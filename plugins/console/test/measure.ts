@@ -8,14 +8,14 @@ import { newId } from '../../../kernel/base/id.ts'
 import {
   admin,
   callAs,
+  completeSetup,
   freePort,
   openPage,
-  type Running,
-  setUp,
+  type RunningServer,
   signIn,
   skipReason,
   startAgent,
-  startUp
+  startServer
 } from './browser.ts'
 
 if (skipReason) throw new Error(skipReason)
@@ -23,14 +23,14 @@ const rules = 10_000
 const runs = 5
 const dir = mkdtempSync(join(tmpdir(), 'sluice-console-'))
 const data = join(dir, 'data')
-let server: Running | null = null
+let server: RunningServer | null = null
 
 try {
-  server = await startUp(data)
+  server = await startServer(data)
   await fill(server)
   await server.kill()
   multiply(join(data, 'sluice.db'))
-  server = await startUp(data)
+  server = await startServer(data)
   console.log(
     `first page usable:        ${await median(() => firstPage(server?.origin ?? ''))} ms (at most 1000)`
   )
@@ -48,9 +48,9 @@ try {
 }
 
 /** Creates the administrator, and an offline client with one rule. */
-async function fill({ link }: Running): Promise<void> {
+async function fill({ link }: RunningServer): Promise<void> {
   const { page, close } = await openPage()
-  await setUp(page, link)
+  await completeSetup(page, link)
   const { uri } = await callAs<{ uri: string }>(page, 'POST', '/v1/client-enrollments', { name: 'paris' })
   const agent = startAgent(join(dir, 'agent'), uri)
   await page.goto(new URL('/clients', link).href)

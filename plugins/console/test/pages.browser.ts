@@ -1,6 +1,6 @@
 // Walks every page as a superadmin and as a tenant, in both themes.
 import t, { type Test } from 'tap'
-import { axeFindings, callAs, openPage, setUp, signIn, skipReason, startUp } from './browser.ts'
+import { axeFindings, callAs, completeSetup, openPage, signIn, skipReason, startServer } from './browser.ts'
 import { fill, tenant } from './fill.ts'
 import { settled, walk } from './walk.ts'
 
@@ -33,11 +33,11 @@ t.test(
   'every page passes axe and shows no errors for a superadmin and a tenant',
   { skip: skipReason, timeout: 900_000 },
   async t => {
-    const server = await startUp(`${t.testdir()}/data`)
+    const server = await startServer(`${t.testdir()}/data`)
     t.teardown(server.kill)
     const boss = await openPage()
     t.teardown(boss.close)
-    await setUp(boss.page, server.link)
+    await completeSetup(boss.page, server.link)
     await fill(boss.page)
 
     const all = await checkPages(t, boss, server.origin)

@@ -2,7 +2,7 @@
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { axeFindings, callAs, openPage, setUp, signIn, skipReason, startUp } from './browser.ts'
+import { axeFindings, callAs, completeSetup, openPage, signIn, skipReason, startServer } from './browser.ts'
 
 const statusPage = join(import.meta.dirname, '../../../test/third-party/status-page')
 
@@ -38,11 +38,11 @@ function write(dir: string): string {
 
 t.test('plugins add pages and cards; one that fails shows a notice', { skip: skipReason }, async t => {
   const dir = t.testdir()
-  const server = await startUp(join(dir, 'data'), {}, ['--config', write(dir)])
+  const server = await startServer(join(dir, 'data'), {}, ['--config', write(dir)])
   t.teardown(server.kill)
   const { page, errors, close } = await openPage()
   t.teardown(close)
-  await setUp(page, server.link)
+  await completeSetup(page, server.link)
 
   await page.getByText('0 in the last hour').waitFor()
   const form = { method: 'POST', body: new URLSearchParams({ works: 'no' }), redirect: 'manual' } as const

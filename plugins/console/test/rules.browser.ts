@@ -6,17 +6,17 @@ import { type AddressInfo, connect, createServer } from 'node:net'
 import { promisify } from 'node:util'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { axeFindings, freePort, openPage, setUp, signIn, skipReason, startUp } from './browser.ts'
+import { axeFindings, completeSetup, freePort, openPage, signIn, skipReason, startServer } from './browser.ts'
 
 const bin = new URL('../../../kernel/bin.ts', import.meta.url).pathname
 
 async function start(t: Test) {
   const data = `${t.testdir()}/data`
-  const server = await startUp(data)
+  const server = await startServer(data)
   t.teardown(server.kill)
   const { page, errors, close } = await openPage()
   t.teardown(close)
-  await setUp(page, server.link)
+  await completeSetup(page, server.link)
   const token = readFileSync(`${data}/operator-token`, 'utf8').trim()
   const api = async (method: string, path: string, body?: object): Promise<Record<string, string>> => {
     const response = await fetch(`${server.origin}/v1${path}`, {

@@ -3,7 +3,16 @@ import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { callAs, freePort, openPage, setUp, signIn, skipReason, startAgent, startUp } from './browser.ts'
+import {
+  callAs,
+  completeSetup,
+  freePort,
+  openPage,
+  signIn,
+  skipReason,
+  startAgent,
+  startServer
+} from './browser.ts'
 import { fill, tenant } from './fill.ts'
 import { clientIdOf, openTarget } from './seed.ts'
 import { settled, walk } from './walk.ts'
@@ -14,7 +23,7 @@ const out = join(root, 'dist/screenshots')
 rmSync(out, { recursive: true, force: true })
 mkdirSync(out, { recursive: true })
 const data = mkdtempSync(join(root, '.sluice-test-screenshots-'))
-const server = await startUp(join(data, 'data'))
+const server = await startServer(join(data, 'data'))
 const { page, close } = await openPage()
 const { origin } = server
 const main = page.getByRole('main')
@@ -44,7 +53,7 @@ try {
   await page.goto(server.link)
   await page.getByRole('heading', { name: 'Welcome' }).waitFor()
   await picture('setup')
-  await setUp(page, server.link)
+  await completeSetup(page, server.link)
   await all('empty-')
   await fill(page)
   await all('')

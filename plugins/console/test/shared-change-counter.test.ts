@@ -24,7 +24,7 @@ t.test('a change on one server is a change on all servers of the store, for its 
   }
   const one = openChangeCounter({ store: observedStore, clock, log: recordLog(log) }, () => true)
   const other = openChangeCounter({ store, clock, log: recordLog(log) }, () => true)
-  const seen = async (by = other) => Promise.all([root, ann, ben].map(by.seenBy))
+  const seen = async (by = other) => Promise.all([root, ann, ben].map(by.numberFor))
   const before = await seen()
 
   one.mark({ user: 'ann' })

@@ -11,7 +11,7 @@ const fields = {
   entries: entriesField
 }
 
-/** Creates a list. Does not replace an existing one. */
+/** Creates a list. If the name is taken, the server answers `resource_changed`. */
 export function NewSourceList({ onDone }: { readonly onDone: (name: string) => void }) {
   const { input, field, form } = useForm({
     initial: { list_name: '', entries: '' },
