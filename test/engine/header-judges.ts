@@ -1,4 +1,4 @@
-// Runs both PROXY protocol parsers on bytes and returns a line each: TypeScript, and C++ if there is a compiler.
+// Verdicts of both PROXY protocol parsers on headers, as lines of text: TypeScript, and C++ if there is a compiler.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { type ProxyHeader, parseProxyHeader } from '../../agent/portable-engine/proxy-header.ts'
@@ -7,14 +7,17 @@ const native = join(import.meta.dirname, '../../native')
 const sources = ['test/proxy-headers.cc', 'src/proxy-header.cc', 'src/address.cc']
 const flags = ['-std=c++20', '-O1', '-fsanitize=address,undefined', '-fno-sanitize-recover=undefined']
 
-/** 'incomplete 0', 'wrong 0', 'unnamed SIZE' or 'named SIZE SOURCE PORT DESTINATION PORT'; more if a cut changes it. */
+/**
+ * Returns 'incomplete 0', 'wrong 0', 'unnamed SIZE' or 'named SIZE SOURCE PORT DESTINATION PORT'. Appends ', byte by byte'
+ * and the other verdict if the bytes get another one when they arrive one at a time.
+ */
 export function judgeInTypeScript(bytes: Buffer): string {
   const whole = lineOf(parseProxyHeader(bytes, 'stream'))
   const bytewise = lineOf(parseBytewise(bytes))
   return whole === bytewise ? whole : `${whole}, byte by byte ${bytewise}`
 }
 
-/** The first result that further bytes do not change. */
+/** Parses growing prefixes, and returns the first result that is not incomplete. */
 function parseBytewise(bytes: Buffer): ProxyHeader {
   for (let end = 0; end < bytes.length; end++) {
     const header = parseProxyHeader(bytes.subarray(0, end), 'stream')

@@ -31,7 +31,7 @@ const prefixOf = ({ arch }: Target, dir: string): string[] =>
     : [...namespace, emulated, dir]
 
 /** The reason why a machine cannot run here, or false. */
-function missing({ arch }: Target): string | false {
+function skipReason({ arch }: Target): string | false {
   if (arch === process.arch) return false
   if (arch === 'x64') return 'only arm64 is emulated'
   if (!existsSync(qemu)) return 'qemu-user-static is not installed'
@@ -40,7 +40,7 @@ function missing({ arch }: Target): string | false {
 }
 
 for (const target of targets.filter(({ name }) => name !== own))
-  t.test(`${target.name}: a byte goes through`, { skip: missing(target) }, async t => {
+  t.test(`${target.name}: a byte goes through`, { skip: skipReason(target) }, async t => {
     const dir = machineFor(t, target)
     const sluice = [`/opt/sluice-${version}-${target.name}/bin/sluice`]
     const machine: Machine = {

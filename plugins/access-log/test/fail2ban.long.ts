@@ -12,7 +12,7 @@ import { openAgent, scan } from './fixture.ts'
 
 const ours = join(import.meta.dirname, '../../../config/fail2ban')
 const installed = '/etc/fail2ban'
-const missing =
+const skipReason =
   spawnSync('fail2ban-server', ['--version']).status === 0 && existsSync(installed)
     ? false
     : 'fail2ban is not installed'
@@ -45,7 +45,7 @@ function startFail2ban(t: Test, dir: string, log: string) {
   }
 }
 
-t.test('fail2ban bans only an address that scans', { skip: missing, timeout: 60_000 }, async t => {
+t.test('fail2ban bans only an address that scans', { skip: skipReason, timeout: 60_000 }, async t => {
   const { dir, file, push } = await openAgent(t)
   const [open, named] = [await push(), await push({ sni_pattern: 'one.test' })]
   await get(`http://127.0.0.1:${open}`)

@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { until } from '../../../test/engine/engine-fixture.ts'
 import { freePort } from '../../../test/support/ports.ts'
 import { startAgent, testCluster } from '../../../test/support/test-cluster.ts'
-import { missing, request, type Sender, startProxies } from './proxies.ts'
+import { request, type Sender, skipReason, startProxies } from './proxies.ts'
 
 const engines = ['native', 'portable'] as const
 const kinds = ['tcp', 'range', 'targets', 'tls name'] as const
@@ -53,7 +53,7 @@ const receiver = async (program: (typeof receivers)[number]) => ({
 })
 const senders = cells.map(({ sender }) => sender)
 const ports = { nginx: await receiver('nginx'), haproxy: await receiver('haproxy'), senders }
-const logged = missing === false ? await startProxies(t, join(cluster.dir, 'proxies'), ports) : []
+const logged = skipReason === false ? await startProxies(t, join(cluster.dir, 'proxies'), ports) : []
 const dead = await freePort()
 
 /** Creates a rule of the kind on two ports of the agent, and returns where callers reach the receiver. */
@@ -77,7 +77,7 @@ async function push(
   return kind === 'range' ? from + 1 : from
 }
 
-t.test('nginx and HAProxy can read the headers that targets get', { skip: missing }, async t => {
+t.test('nginx and HAProxy can read the headers that targets get', { skip: skipReason }, async t => {
   for (const engine of engines)
     for (const kind of kinds)
       for (const program of receivers)
@@ -97,7 +97,7 @@ t.test('nginx and HAProxy can read the headers that targets get', { skip: missin
   await requireNothingRefused(t)
 })
 
-t.test('headers from nginx and HAProxy name the caller, also to targets', { skip: missing }, async t => {
+t.test('headers from nginx and HAProxy name the caller, also to targets', { skip: skipReason }, async t => {
   const ask = async ({ engine, kind, rule, program, version, sender }: Cell) => {
     await push(engine, kind, program, rule, { proxy_in: ['127.0.0.0/8'], proxy_out: version })
     for (const host of hosts) {
@@ -110,7 +110,7 @@ t.test('headers from nginx and HAProxy name the caller, also to targets', { skip
   await requireNothingRefused(t)
 })
 
-t.test('a health check sends nginx and HAProxy a header without a caller', { skip: missing }, async t => {
+t.test('a health check sends nginx and HAProxy a header without a caller', { skip: skipReason }, async t => {
   const noCaller = { nginx: /closed connection while waiting for request/, haproxy: /<BADREQ>/ }
   for (const engine of engines)
     for (const version of [1, 2]) {

@@ -12,8 +12,8 @@ import { openCertificate } from '../../certificate/certificate.ts'
 
 const streamModule = '/usr/lib/nginx/modules/ngx_stream_module.so'
 
-/** The reason to skip tests with these programs; false if both are installed. */
-export const missing: string | false =
+/** The reason to skip tests that need both programs, or false. */
+export const skipReason: string | false =
   spawnSync('nginx', ['-v']).status === 0 &&
   spawnSync('haproxy', ['-v']).status === 0 &&
   existsSync(streamModule)
@@ -155,13 +155,17 @@ ${senders
   .join('\n')}
 `
 
-export interface Seen {
+export interface ReceiverAnswer {
   readonly own: string // the caller's address and port
   readonly body: string // the receiver's answer
 }
 
 /** Sends a request to a port, with TLS if a server name is given. */
-export async function request(host: string, port: number, servername: string | null): Promise<Seen> {
+export async function request(
+  host: string,
+  port: number,
+  servername: string | null
+): Promise<ReceiverAnswer> {
   const socket: Socket =
     servername === null
       ? connectTcp(port, host)

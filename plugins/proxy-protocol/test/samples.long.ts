@@ -9,7 +9,7 @@ import { openTarget, until } from '../../../test/engine/engine-fixture.ts'
 import { spawnChild } from '../../../test/support/child-process.ts'
 import { freePort, isFree } from '../../../test/support/ports.ts'
 import { startAgent, testCluster } from '../../../test/support/test-cluster.ts'
-import { missing } from './proxies.ts'
+import { skipReason } from './proxies.ts'
 
 const caller = '127.0.0.9'
 const readme = readFileSync(join(import.meta.dirname, '..', 'README.md'), 'utf8')
@@ -62,7 +62,7 @@ async function start(
 const receivers = { 'receiver.conf': '10.0.0.5:8080', 'receiver.cfg': '10.0.0.7:6432' }
 
 for (const [receiver, address] of Object.entries(receivers))
-  t.test(`${receiver} logs the caller, behind each sender`, { skip: missing }, async t => {
+  t.test(`${receiver} logs the caller, behind each sender`, { skip: skipReason }, async t => {
     const cluster = await testCluster(t)
     await startAgent(t, cluster, 'edge')
     const port = await freePort()

@@ -24,7 +24,7 @@ import { limited, unlimited } from '../meter-fixture.ts'
 import { proxyV1 } from '../preambles.ts'
 import { binaryHeader, headerCases, ipv4, ipv6, type Judgement } from '../proxy-headers.ts'
 
-export const proxied: FirstRead = {
+export const proxyFirstRead: FirstRead = {
   form: 'proxy_protocol',
   from: ['127.0.0.1', '::1/128'],
   refusals: { header: 'no_header', untrusted: 'not_a_proxy' }
@@ -33,7 +33,7 @@ export const proxied: FirstRead = {
 /** Opens a rule to an echo target. The rule's preamble names the caller. */
 async function openProxied(t: Test, engine: Engine, changes: Partial<EngineRule> = {}): Promise<EngineRule> {
   const port = await openTarget(t, socket => socket.pipe(socket))
-  const rule = await ruleTo([port], { firstRead: proxied, preamble: proxyV1, ...changes })
+  const rule = await ruleTo([port], { firstRead: proxyFirstRead, preamble: proxyV1, ...changes })
   await engine.open(rule)
   return rule
 }
@@ -102,7 +102,9 @@ export const firstRead: Record<string, EngineCase> = {
     t.equal(await endOf(silent), 'reset')
     t.match(counters(), { connectionsTotal: 0, rejected: { no_header: wrongHeaders.length + 1 } })
 
-    const other = await openProxied(t, engine, { firstRead: { ...proxied, from: ['10.0.0.0/8', '::1'] } })
+    const other = await openProxied(t, engine, {
+      firstRead: { ...proxyFirstRead, from: ['10.0.0.0/8', '::1'] }
+    })
     const untrusted = await openCaller(t, other.from)
     untrusted.write(binaryHeader())
     t.equal(await endOf(untrusted), 'reset')
@@ -133,7 +135,7 @@ export const firstRead: Record<string, EngineCase> = {
     const { engine } = engineFixture(t, openEngine)
     const from = await freePort()
     const port = await openTarget(t, socket => socket.pipe(socket))
-    const shared = { from, firstRead: proxied, preamble: proxyV1 }
+    const shared = { from, firstRead: proxyFirstRead, preamble: proxyV1 }
     await engine.open(await ruleTo([port], { ...shared, name: 'one.test' }))
     await engine.open(await ruleTo([port], { ...shared, fallback: true, preamble: null }))
     const hello = await clientHello({ servername: 'one.test' })
@@ -177,13 +179,15 @@ export const firstRead: Record<string, EngineCase> = {
   async 'rules that share a port need the same first read'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     const { from } = await openProxied(t, engine, { name: 'one.test' })
-    const others = [null, { ...proxied, from: ['127.0.0.1'] }]
+    const others = [null, { ...proxyFirstRead, from: ['127.0.0.1'] }]
     for (const firstRead of others)
       await t.rejects(engine.open(await ruleTo([9], { from, firstRead, name: 'two.test' })), {
         code: 'EINVAL',
         message: /the same proxies in front/
       })
-    await engine.open(await ruleTo([9], { from, firstRead: structuredClone(proxied), name: 'two.test' }))
+    await engine.open(
+      await ruleTo([9], { from, firstRead: structuredClone(proxyFirstRead), name: 'two.test' })
+    )
     t.equal(engine.sample().rules.length, 2)
   },
 
@@ -193,10 +197,10 @@ export const firstRead: Record<string, EngineCase> = {
       { form: 'netty' as never },
       { from: [] },
       { from: ['10.0.0.0/33'] },
-      { refusals: { ...proxied.refusals, untrusted: '' } }
+      { refusals: { ...proxyFirstRead.refusals, untrusted: '' } }
     ]
     for (const wrong of table)
-      await t.rejects(engine.open(await ruleTo([9], { firstRead: { ...proxied, ...wrong } })), {
+      await t.rejects(engine.open(await ruleTo([9], { firstRead: { ...proxyFirstRead, ...wrong } })), {
         code: 'EINVAL'
       })
     t.same(engine.sample().rules, [])
@@ -208,7 +212,7 @@ export const firstRead: Record<string, EngineCase> = {
     for (const at of [port, port + 1])
       await openTarget(t, socket => socket.end(String(at - port)), { port: at })
     const from = await freePort(2)
-    await engine.open(await ruleTo([port], { from, to: from + 1, firstRead: proxied }))
+    await engine.open(await ruleTo([port], { from, to: from + 1, firstRead: proxyFirstRead }))
     for (const at of [0, 1])
       for (const [, { bytes }] of rightHeaders) {
         const caller = await openCaller(t, from + at)
@@ -226,7 +230,7 @@ export const firstRead: Record<string, EngineCase> = {
     const { engine, events, counters } = engineFixture(t, openEngine)
     const ports = await Promise.all([0, 1, 2].map(at => openTarget(t, socket => socket.end(String(at)))))
     const rule = await ruleTo(ports, {
-      firstRead: proxied,
+      firstRead: proxyFirstRead,
       reportEnds: true,
       balance: { by: 'source_hash', tiers: [0, 0, 0], weights: [1, 1, 1] },
       source: { allow: null, deny: [{ cidr: '192.0.2.255' }], refusal: 'denied' }

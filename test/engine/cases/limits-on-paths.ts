@@ -14,7 +14,7 @@ import {
 import { limited, meterCounters, rate, unlimited } from '../meter-fixture.ts'
 import { proxyV1, proxyV2, readProxyV2 } from '../preambles.ts'
 import { binaryHeader } from '../proxy-headers.ts'
-import { proxied } from './first-read.ts'
+import { proxyFirstRead } from './first-read.ts'
 
 const preamble = proxyV2('tcp')
 const balance = { by: 'least_connections', tiers: [0, 0], weights: [1, 1] } as const
@@ -23,11 +23,11 @@ const paths: Readonly<Record<string, Partial<EngineRule>>> = {
   plain: {},
   'version 1 for targets': { preamble: proxyV1 },
   'version 2 for targets': { preamble },
-  'from proxies': { firstRead: proxied },
-  'from proxies, for targets': { firstRead: proxied, preamble },
+  'from proxies': { firstRead: proxyFirstRead },
+  'from proxies, for targets': { firstRead: proxyFirstRead, preamble },
   'a TLS name': { name: 'one.test' },
-  'a TLS name, from proxies, for targets': { name: 'one.test', firstRead: proxied, preamble },
-  'balanced, from proxies, for targets': { balance, firstRead: proxied, preamble }
+  'a TLS name, from proxies, for targets': { name: 'one.test', firstRead: proxyFirstRead, preamble },
+  'balanced, from proxies, for targets': { balance, firstRead: proxyFirstRead, preamble }
 }
 
 /** The maximum bytes of the first connection, and the refusal reason of the second. */

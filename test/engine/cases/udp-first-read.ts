@@ -12,7 +12,7 @@ import {
 } from '../engine-fixture.ts'
 import { proxyV1 } from '../preambles.ts'
 import { binaryHeader, headerCases, ipv6, signature } from '../proxy-headers.ts'
-import { proxied } from './first-read.ts'
+import { proxyFirstRead } from './first-read.ts'
 import { openUdpCaller, openUdpRule, openUdpTarget, type UdpTarget } from './udp-fixture.ts'
 
 async function open(
@@ -22,7 +22,7 @@ async function open(
 ): Promise<EngineFixture & { rule: EngineRule; target: UdpTarget }> {
   const target = await openUdpTarget(t)
   const fixture = engineFixture(t, openEngine)
-  const rule = await openUdpRule(fixture.engine, [target.port], { firstRead: proxied, ...changes })
+  const rule = await openUdpRule(fixture.engine, [target.port], { firstRead: proxyFirstRead, ...changes })
   return { ...fixture, rule, target }
 }
 
@@ -81,7 +81,7 @@ export const udpFirstRead: Record<string, EngineCase> = {
     openEngine
   ) {
     const { rule, target, counters } = await open(t, openEngine, {
-      firstRead: { ...proxied, from: ['127.0.0.1'] }
+      firstRead: { ...proxyFirstRead, from: ['127.0.0.1'] }
     })
     const caller = await openUdpCaller(t, rule.from)
     const other = await openUdpCaller(t, rule.from, '::1')
@@ -123,7 +123,7 @@ export const udpFirstRead: Record<string, EngineCase> = {
     const from = await freePort(2)
     const next = await openUdpTarget(t, bytes => `next ${bytes}`, { port: port + 1 })
     const { engine } = engineFixture(t, openEngine)
-    const rule = await openUdpRule(engine, [port], { from, to: from + 1, firstRead: proxied })
+    const rule = await openUdpRule(engine, [port], { from, to: from + 1, firstRead: proxyFirstRead })
     const caller = await openUdpCaller(t, rule.to)
     t.equal(await caller.exchange(behind(binaryHeader(), 'one')), 'next one')
     t.equal(next.received.length, 1)
