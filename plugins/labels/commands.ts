@@ -29,18 +29,18 @@ function toPatch(given: readonly string[]): Readonly<Record<string, string | nul
   )
 }
 
-const textOf = (labels: unknown): string =>
+const formatLabels = (labels: unknown): string =>
   Object.entries((labels ?? {}) as Readonly<Record<string, string>>)
     .map(([key, value]) => (value === '' ? key : `${key}=${value}`))
     .join(',') || '-'
 
-interface LabelledNoun {
+interface LabelledRecord {
   readonly noun: 'client' | 'user' | 'grant' | 'rule'
   readonly arg: Parameters<typeof Type.Object>[0][string]
   readonly path: (api: Api, id: string) => Promise<string> | string
 }
 
-const labelCommand = ({ noun, arg, path }: LabelledNoun): Command =>
+const labelCommand = ({ noun, arg, path }: LabelledRecord): Command =>
   defineCommand({
     name: `${noun} label`,
     summary: `Set and remove labels of a ${noun}.`,
@@ -55,7 +55,7 @@ const labelCommand = ({ noun, arg, path }: LabelledNoun): Command =>
       const { labels } = await api.send<{ labels: object }>('PATCH', await path(api, id), {
         labels: toPatch(given.label)
       })
-      print.done(`${noun} ${id}: ${textOf(labels)}`, { [noun]: id, labels })
+      print.done(`${noun} ${id}: ${formatLabels(labels)}`, { [noun]: id, labels })
     }
   })
 
@@ -76,7 +76,7 @@ export const commands = [
   labelCommand({ noun: 'rule', arg: RuleArg, path: (_, rule) => `/v1/rules/${encodeURIComponent(rule)}` })
 ]
 
-const created: RecordOptions = {
+const creationOptions: RecordOptions = {
   args: {
     label: Type.Optional(
       Type.Array(Type.String(), { description: 'Labels: key=value, or key= for an empty one.' })
@@ -95,7 +95,7 @@ const created: RecordOptions = {
   }
 }
 
-const listed: ListOptions = {
+const labelListOptions: ListOptions = {
   args: {
     selector: Type.Optional(
       Type.String({
@@ -105,17 +105,17 @@ const listed: ListOptions = {
     )
   },
   query: ({ selector }) => (selector === undefined ? {} : { selector: String(selector) }),
-  columns: [['labels', row => textOf((row as { labels?: unknown }).labels)]]
+  columns: [['labels', row => formatLabels((row as { labels?: unknown }).labels)]]
 }
 
 export const fills = [
-  pushOptionsSlot.fill(created),
-  recordOptionSlots.enrollment.fill(created),
-  recordOptionSlots.user.fill(created),
-  recordOptionSlots.grant.fill(created),
-  listOptionSlots.client.fill(listed),
-  listOptionSlots.user.fill(listed),
-  listOptionSlots.grant.fill(listed),
-  listOptionSlots.rule.fill({ ...listed, columns: [] }),
-  columnSlot.fill(['labels', ({ labels }) => textOf(labels)])
+  pushOptionsSlot.fill(creationOptions),
+  recordOptionSlots.enrollment.fill(creationOptions),
+  recordOptionSlots.user.fill(creationOptions),
+  recordOptionSlots.grant.fill(creationOptions),
+  listOptionSlots.client.fill(labelListOptions),
+  listOptionSlots.user.fill(labelListOptions),
+  listOptionSlots.grant.fill(labelListOptions),
+  listOptionSlots.rule.fill({ ...labelListOptions, columns: [] }), // rules have their own slot for columns
+  columnSlot.fill(['labels', ({ labels }) => formatLabels(labels)])
 ]
