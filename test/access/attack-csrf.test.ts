@@ -3,7 +3,7 @@ import t from 'tap'
 import { onboardedServer, origin, signedInBrowser } from '../../plugins/auth/test/fixture.ts'
 
 const json = { 'content-type': 'application/json' }
-const proof = { origin, 'x-svc-csrf': '1' }
+const csrfHeaders = { origin, 'x-svc-csrf': '1' }
 
 t.test('only our own origin can write', async t => {
   const api = await onboardedServer(t)
@@ -46,7 +46,7 @@ t.test('a form, a beacon or a no-cors fetch of another page cannot change anythi
       'POST',
       '/v1/users/root/credentials',
       {},
-      { ...proof, 'content-type': type }
+      { ...csrfHeaders, 'content-type': type }
     )
     t.match(reply, { status: 403, body: { error: { code: 'csrf_content_type_required' } } }, type)
   }

@@ -1,4 +1,4 @@
-// Every kind of caller, and its state in the store. The state is restored after each accepted write.
+// One API caller per kind of access, and the state of its user in the store. Tests restore it after each accepted write.
 import { Credential, User } from '../../kernel/identity/entities.ts'
 import { hashOf } from '../../kernel/identity/secret.ts'
 import { operatorToken } from '../../kit/test-server.ts'
@@ -15,31 +15,31 @@ export interface Caller {
   readonly headers: Readonly<Record<string, string>>
 }
 
-const proof = { origin, 'x-svc-csrf': '1' }
+const csrfHeaders = { origin, 'x-svc-csrf': '1' }
 const bearerOf = (userId: string) => ({ authorization: `Bearer svct_${userId}` })
 const cookieOf = (userId: string) => ({ authorization: '', cookie: `svc_session=session-of-${userId}` })
-const unauthenticated = { authorization: '' }
+const unauthenticated = { authorization: '' } // '' sends none; the default is the operator's token
 
 const withoutGroups: readonly Omit<Caller, 'groups'>[] = [
   { name: 'none', role: 'plain', userId: null, headers: unauthenticated },
   { name: 'bad-bearer', role: 'plain', userId: null, headers: { authorization: 'Bearer svct_nonsense' } },
   { name: 'expired', role: 'plain', userId: 'exa', headers: bearerOf('exa') },
   { name: 'revoked', role: 'plain', userId: 'rex', headers: bearerOf('rex') },
-  { name: 'ended', role: 'plain', userId: 'rex', headers: { ...cookieOf('rex'), ...proof } },
+  { name: 'ended', role: 'plain', userId: 'rex', headers: { ...cookieOf('rex'), ...csrfHeaders } },
   { name: 'owner', role: 'plain', userId: 'ada', headers: bearerOf('ada') },
   {
     name: 'mixed',
     role: 'plain',
     userId: 'ada',
-    headers: { ...cookieOf('root'), ...proof, ...bearerOf('ada') }
+    headers: { ...cookieOf('root'), ...csrfHeaders, ...bearerOf('ada') }
   },
   { name: 'stranger', role: 'plain', userId: 'eve', headers: bearerOf('eve') },
   { name: 'ungranted', role: 'plain', userId: 'gus', headers: bearerOf('gus') },
-  { name: 'demoted', role: 'plain', userId: 'boss', headers: { ...cookieOf('boss'), ...proof } },
-  { name: 'temporary', role: 'plain', userId: 'tess', headers: { ...cookieOf('tess'), ...proof } },
+  { name: 'demoted', role: 'plain', userId: 'boss', headers: { ...cookieOf('boss'), ...csrfHeaders } },
+  { name: 'temporary', role: 'plain', userId: 'tess', headers: { ...cookieOf('tess'), ...csrfHeaders } },
   { name: 'disabled', role: 'plain', userId: 'dan', headers: bearerOf('dan') },
-  { name: 'disabled-session', role: 'plain', userId: 'dan', headers: { ...cookieOf('dan'), ...proof } },
-  { name: 'superadmin', role: 'super', userId: 'root', headers: { ...cookieOf('root'), ...proof } },
+  { name: 'disabled-session', role: 'plain', userId: 'dan', headers: { ...cookieOf('dan'), ...csrfHeaders } },
+  { name: 'superadmin', role: 'super', userId: 'root', headers: { ...cookieOf('root'), ...csrfHeaders } },
   { name: 'no-csrf', role: 'super', userId: 'root', headers: cookieOf('root') },
   {
     name: 'operator',
@@ -57,20 +57,27 @@ export const callers: readonly Caller[] = withoutGroups.map(caller => ({
   ]
 }))
 
+/** Users of the callers, and `zoe`, who owns the resources that are foreign to all callers. */
 const users = ['exa', 'rex', 'ada', 'eve', 'gus', 'boss', 'tess', 'dan', 'root', 'zoe']
 
-/** Returns the id of the only row of this kind that the user has. */
+/** Returns a fixed id, so that an upsert replaces the user's only row of this kind. */
 const rowIdOf = (kind: string, userId: string): string => `${kind}-${userId}`.toUpperCase().padEnd(26, '0')
 
-/** Resets users to the state that the callers' names describe. `hash` is the hash of `password`. */
-export async function resetUsers({ store, clock }: Deps, hash: string, only = users): Promise<void> {
+/** Resets these users to the state that the callers' names describe. `hash` is the hash of `password`. */
+export async function resetUsers({ store, clock }: Deps, hash: string, userIds = users): Promise<void> {
   const now = clock.now()
   await store.change(async em => {
-    for (const id of only) {
+    for (const id of userIds) {
       const role = id === 'root' ? 'superadmin' : 'user'
       await em.upsert(User, { id, displayName: `name of ${id}`, role, disabled: id === 'dan', createdAt: 1 })
-      const [changeRequired, expiresAt] = id === 'tess' ? [true, now + 3_600_000] : [false, null]
-      await em.upsert(Password, { userId: id, hash, changeRequired, changedAt: now, expiresAt })
+      const isTemporary = id === 'tess'
+      await em.upsert(Password, {
+        userId: id,
+        hash,
+        changeRequired: isTemporary,
+        changedAt: now,
+        expiresAt: isTemporary ? now + 3_600_000 : null
+      })
       await em.upsert(Credential, {
         id: rowIdOf('C', id),
         userId: id,

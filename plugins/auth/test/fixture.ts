@@ -88,14 +88,14 @@ export const cookieOf = ({ headers }: Reply<unknown>): string => String(headers[
 /** Signs in; the calls send the cookie and, by default, the CSRF proof. */
 export async function signedInBrowser(app: TestServer, credentials: object = {}) {
   const [cookie = ''] = cookieOf(await login(app, credentials)).split(';')
-  const proof = { origin, 'x-svc-csrf': '1' }
+  const csrfHeaders = { origin, 'x-svc-csrf': '1' }
   return {
     cookie,
     call: <B = ErrorBody>(
       method: Method,
       url: string,
       body?: object,
-      headers: Record<string, string> = proof
+      headers: Record<string, string> = csrfHeaders
     ) => app.call<B>(method, url, body, { ...unauthenticated, cookie, ...headers })
   }
 }

@@ -46,7 +46,7 @@ function session({ cookies }: RequestInfo): AuthenticatedCaller | null {
 }
 
 const cookie = { cookie: 'svc_session=eve.superadmin' }
-const proof = { origin: 'http://localhost:80', 'x-svc-csrf': '1' }
+const csrfHeaders = { origin: 'http://localhost:80', 'x-svc-csrf': '1' }
 const json = { 'content-type': 'application/json' }
 const wrongType = { 'content-type': 'text/xml' }
 const noJson = '{'
@@ -60,7 +60,7 @@ const rows = [
     'a wrong bearer token with a valid cookie',
     'PUT',
     '/v1/things/1',
-    { ...cookie, ...proof, ...json, authorization: 'Bearer x' },
+    { ...cookie, ...csrfHeaders, ...json, authorization: 'Bearer x' },
     401,
     'unauthenticated'
   ],
@@ -84,7 +84,7 @@ const rows = [
     'a cookie without the CSRF header',
     'PUT',
     '/v1/things/1',
-    { ...cookie, ...wrongType, origin: proof.origin },
+    { ...cookie, ...wrongType, origin: csrfHeaders.origin },
     403,
     'csrf_header_required'
   ],
@@ -92,7 +92,7 @@ const rows = [
     'a cookie with a wrong media type',
     'PUT',
     '/v1/things/1',
-    { ...cookie, ...wrongType, ...proof },
+    { ...cookie, ...wrongType, ...csrfHeaders },
     403,
     'csrf_content_type_required'
   ],
@@ -100,7 +100,7 @@ const rows = [
     'a temporary password',
     'PUT',
     '/v1/things/1',
-    { cookie: 'svc_session=eve.user.temporary', ...proof, ...json },
+    { cookie: 'svc_session=eve.user.temporary', ...csrfHeaders, ...json },
     403,
     'password_change_required'
   ],
@@ -125,7 +125,7 @@ const rows = [
     'no JSON from a cookie with proof',
     'PUT',
     '/v1/things/1',
-    { ...cookie, ...proof, ...json },
+    { ...cookie, ...csrfHeaders, ...json },
     400,
     'invalid_json'
   ]
@@ -182,7 +182,7 @@ t.test('a valid cookie with CSRF proof passes', async t => {
   const passed = await send(
     'PUT',
     '/v1/things/1',
-    { host: 'localhost:80', ...cookie, ...proof },
+    { host: 'localhost:80', ...cookie, ...csrfHeaders },
     { name: 'a' }
   )
 
