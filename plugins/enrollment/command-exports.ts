@@ -1,4 +1,4 @@
-// The parts of this plugin that commands of other plugins may use. They load nothing of the server.
+// Exports for commands of other plugins. They load no server code.
 import type { Api } from '../../kernel/cli/command.ts'
 import { defineSlot } from '../../kernel/slot.ts'
 

@@ -1,11 +1,11 @@
-// The parts of this plugin for other plugins.
+// Exports for other plugins.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Call } from '../../kernel/http/route.ts'
-import type { CreateBody, GrantRow, Removed } from './schema.ts'
+import type { CreateBody, GrantRow, RemovedGrant } from './schema.ts'
 
-export type { CreateBody, GrantRow, Removed }
+export type { CreateBody, GrantRow, RemovedGrant }
 
-/** The service `grants`. For changes, pass the call of a superadmin's request or of the service `act`. */
+/** The service `grants`. Changes need the call of a superadmin: of a request, or from `act` (plugins/http) without one. */
 export interface Grants {
   /** Throws `grant_not_found`. */
   read(id: string): Promise<GrantRow>
@@ -14,5 +14,5 @@ export interface Grants {
   /** Throws the errors of `POST /v1/grants`, such as `user_not_found` or `grant_already_exists`. */
   create(grant: CreateBody, call: Pick<Call, 'change'>): Promise<GrantRow>
   /** Deletes the grant and the rules that no other grant covers. Throws `grant_not_found`. */
-  remove(id: string, call: Pick<Call, 'change'>): Promise<Removed>
+  remove(id: string, call: Pick<Call, 'change'>): Promise<RemovedGrant>
 }

@@ -15,7 +15,7 @@ import {
   grantRow,
   invalidPortRange,
   listQuery,
-  Removed,
+  RemovedGrant,
   updateBody
 } from './schema.ts'
 import { invalidGrantTarget } from './targets.ts'
@@ -109,7 +109,7 @@ const remove = defineRoute({
   access: 'superadmin',
   summary: 'Deletes a grant.',
   description: 'Also deletes the rules that no other grant allows; the reply lists them.',
-  schema: () => ({ params: GrantParams, reply: Removed, errors: [grantNotFound] }),
+  schema: () => ({ params: GrantParams, reply: RemovedGrant, errors: [grantNotFound] }),
   run: ({ grants }: Deps, call) => grants.remove(call.params.grant_id, call)
 })
 

@@ -81,7 +81,7 @@ export const grantRow = (filled: SlotReader) =>
     closed({ ...Row.properties, ...recordFields.shown(fieldsIn(filled)) }, { $id: 'Grant' })
   )
 
-export const Removed = closed({
+export const RemovedGrant = closed({
   grant_id: GrantId,
   removed_rule_ids: Type.Array(Type.String(), {
     description: 'Deleted rules, which no other grant allows.',
@@ -89,7 +89,7 @@ export const Removed = closed({
   })
 })
 
-export type Removed = Static<typeof Removed>
+export type RemovedGrant = Static<typeof RemovedGrant>
 
 export const GrantParams = closed({ grant_id: GrantId })
 const Filter = Type.Object({

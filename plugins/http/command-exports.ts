@@ -1,4 +1,4 @@
-// Exports for commands of other plugins. They load nothing of the server.
+// Exports for commands of other plugins. They load no server code.
 export {
   addedArgs,
   addedBody,

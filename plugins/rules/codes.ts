@@ -1,4 +1,4 @@
-// Codes that commands use, too: this file loads nothing of the server.
+// Error codes for the server and commands. This module loads no server code.
 import { defineCode } from '../../kernel/base/errors.ts'
 
 export const bodyEmpty = defineCode('validation.body_empty', 400, 3)

@@ -1,4 +1,4 @@
-// The slots that commands read. This module loads nothing of the server.
+// The slots that commands read. This module loads no server code.
 import type { TProperties } from 'typebox'
 import type { Api, Column } from '../../kernel/cli/command.ts'
 import { defineSlot } from '../../kernel/slot.ts'

@@ -1,2 +1,2 @@
-// The parts of this plugin for commands of other plugins. They load no server code.
+// Exports for commands of other plugins. They load no server code.
 export { UserArg, userIds } from './user-argument.ts'
