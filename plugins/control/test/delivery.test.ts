@@ -11,11 +11,11 @@ const capability = { id: 'things', since: '1.0.0' }
 const objectOf = (clientId: string, id = 'a') => ({ clientId, kind: 'thing', id })
 
 t.test("a delivery resolves with the agent's result", async t => {
-  const { enroll, agent, put, drop, control } = await controlFixture(t)
+  const { enroll, connectAgent, put, drop, control } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const react = ({ body }: ReceivedMessage): Reaction =>
     body['id'] === 'bad' ? { refuse: 'port_in_use' } : 'accept'
-  await agent(token, { react })
+  await connectAgent(token, { react })
 
   await put(clientId, 'a')
   t.same(await control.objects.deliver(objectOf(clientId), 'push'), { status: 'applied' })
@@ -39,14 +39,14 @@ t.test('an answer that arrives while the store is unavailable is stored later', 
       throw new Fault(storeUnavailable, 'unavailable')
     }
   })
-  const { enroll, agent, put, waitForResults, results, events, clock } = await controlFixture(t, {
+  const { enroll, connectAgent, put, waitForResults, results, events, clock } = await controlFixture(t, {
     wrapStore
   })
   const { clientId, token } = await enroll()
   const answering = Promise.withResolvers<void>()
-  const edge = await agent(token, { react: () => answering.promise })
+  const agent = await connectAgent(token, { react: () => answering.promise })
   await put(clientId, 'a')
-  await edge.until(Put.name)
+  await agent.until(Put.name)
 
   isUnavailable = true
   answering.resolve()
@@ -71,11 +71,11 @@ t.test('a delivery does not wait for a client that is offline', async t => {
 t.test(
   'an agent without the capability for a kind gets no objects of it, and no delivery waits for it',
   async t => {
-    const { enroll, agent, put, drop, waitForResults, control } = await controlFixture(t, {
+    const { enroll, connectAgent, put, drop, waitForResults, control } = await controlFixture(t, {
       kinds: [{ capability }]
     })
     const { clientId, token } = await enroll()
-    const { received } = await agent(token, { capabilities: {} })
+    const { received } = await connectAgent(token, { capabilities: {} })
     await put(clientId, 'a', 'b')
 
     t.equal(await control.objects.deliver(objectOf(clientId), 'push'), null)
@@ -87,26 +87,26 @@ t.test(
 )
 
 t.test('a delivery ends without a result when it times out or the stream closes', async t => {
-  const { enroll, agent, put, control, clock } = await controlFixture(t)
+  const { enroll, connectAgent, put, control, clock } = await controlFixture(t)
   const { clientId, token } = await enroll()
-  const edge = await agent(token, { react: () => 'never' })
+  const agent = await connectAgent(token, { react: () => 'never' })
   await put(clientId, 'a')
-  await edge.until(Put.name)
+  await agent.until(Put.name)
   const [short, long] = [2, 60].map(secs => control.objects.deliver(objectOf(clientId), 'push', secs))
 
   await clock.advance(2_000)
   t.equal(await short, null)
 
-  await edge.close()
+  await agent.close()
   t.equal(await long, null)
 })
 
 t.test('a removal or a refusal by the plugin ends pending push deliveries', async t => {
-  const { enroll, agent, put, control } = await controlFixture(t)
+  const { enroll, connectAgent, put, control } = await controlFixture(t)
   const { clientId, token } = await enroll()
-  const edge = await agent(token, { react: () => 'never' })
+  const agent = await connectAgent(token, { react: () => 'never' })
   await put(clientId, 'a', 'b')
-  await edge.until(Put.name)
+  await agent.until(Put.name)
   const [removed, refused] = ['a', 'b'].map(id => control.objects.deliver(objectOf(clientId, id), 'push'))
 
   void control.objects.deliver(objectOf(clientId), 'remove')

@@ -85,7 +85,7 @@ export interface ControlFixture extends Actions {
   readonly control: ControlHost
   readonly store: Database
   /** Connects an agent. The teardown of `test` closes it; default: the test of the fixture. */
-  agent(token: string, script?: Partial<Script>, test?: Pick<Test, 'teardown'>): Promise<ScriptedAgent>
+  connectAgent(token: string, script?: Partial<Script>, test?: Pick<Test, 'teardown'>): Promise<ScriptedAgent>
   /** Resolves when `n` results are recorded. */
   waitForResults(n: number): Promise<readonly string[]>
   /** How often the handlers of an agent were made. */
@@ -145,7 +145,7 @@ export async function controlFixture(t: Test, options: Options = {}): Promise<Co
     control,
     store,
     ...actionsOf(control, store, texts),
-    agent: (token, script = {}, test = t) => {
+    connectAgent: (token, script = {}, test = t) => {
       const { fingerprint } = control
       return connectAgent(test, { port: control.port(), fingerprint, token, messages, responses, ...script })
     },

@@ -5,10 +5,10 @@ import { controlFixture } from './fixture.ts'
 const manyStatuses = 1_000
 
 t.test('1,000 statuses of an object are recorded as a few results, including the last one', async t => {
-  const { enroll, put, agent, results, waitForResults } = await controlFixture(t)
+  const { enroll, put, connectAgent, results, waitForResults } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const revision = await put(clientId, 'a')
-  const { sendStatus } = await agent(token)
+  const { sendStatus } = await connectAgent(token)
   await waitForResults(1)
 
   for (let i = 0; i < manyStatuses; i++) sendStatus({ kind: 'thing', id: 'a', revision, code: `code-${i}` })
@@ -18,9 +18,9 @@ t.test('1,000 statuses of an object are recorded as a few results, including the
 })
 
 t.test('statuses of unknown objects trigger one comparison in 15 s, not one each', async t => {
-  const { enroll, agent, clock } = await controlFixture(t)
+  const { enroll, connectAgent, clock } = await controlFixture(t)
   const { token } = await enroll()
-  const { sendStatus, received, until } = await agent(token)
+  const { sendStatus, received, until } = await connectAgent(token)
   const inventories = (): number => received.filter(({ name }) => name === 'sluice.control.Inventory').length
 
   for (let i = 0; i < 500; i++) sendStatus({ kind: 'thing', id: `made-up-${i}`, revision: 1 })
@@ -35,13 +35,15 @@ t.test('statuses of unknown objects trigger one comparison in 15 s, not one each
 t.test(
   'a revision of 2^52 gives the client a new generation, and its counter stays where it was',
   async t => {
-    const { enroll, put, agent, events, waitForResults } = await controlFixture(t)
+    const { enroll, put, connectAgent, events, waitForResults } = await controlFixture(t)
     const { clientId, token } = await enroll()
     await put(clientId, 'a', 'b')
-    const liar = await agent(token, { inventory: [{ kind: 'thing', id: 'a', revision: 2 ** 52 }] })
+    const liar = await connectAgent(token, { inventory: [{ kind: 'thing', id: 'a', revision: 2 ** 52 }] })
 
     await liar.closed()
-    const { welcome, until } = await agent(token, { inventory: [{ kind: 'thing', id: 'a', revision: 0 }] })
+    const { welcome, until } = await connectAgent(token, {
+      inventory: [{ kind: 'thing', id: 'a', revision: 0 }]
+    })
     await until('sluice.thing.Put', 2)
     await waitForResults(2)
 
@@ -53,13 +55,15 @@ t.test(
 )
 
 t.test('a revision that a rolled-back store has lost is adopted in the same generation', async t => {
-  const { enroll, put, agent, waitForResults } = await controlFixture(t)
+  const { enroll, put, connectAgent, waitForResults } = await controlFixture(t)
   const { clientId, token } = await enroll()
   await put(clientId, 'a')
-  const { ended, welcome } = await agent(token, { inventory: [{ kind: 'thing', id: 'a', revision: 5_000 }] })
+  const { ended, welcome } = await connectAgent(token, {
+    inventory: [{ kind: 'thing', id: 'a', revision: 5_000 }]
+  })
   await waitForResults(1)
 
   t.notOk(ended.aborted)
   t.ok((await put(clientId, 'a')) > 5_000)
-  t.equal((await agent(token)).welcome.generation, welcome.generation)
+  t.equal((await connectAgent(token)).welcome.generation, welcome.generation)
 })

@@ -98,7 +98,7 @@ t.test('an address may have 16 handshakes at once: the next one waits until one 
 })
 
 t.test('half-open streams and garbage do not block an agent with the same address', async t => {
-  const { control, enroll, agent } = await controlFixture(t)
+  const { control, enroll, connectAgent } = await controlFixture(t)
   const { token } = await enroll()
   const [hello, port] = [await clientHello(), control.port()]
   const silent = await Promise.all(Array.from({ length: 40 }, () => openSocket(t, port)))
@@ -107,7 +107,7 @@ t.test('half-open streams and garbage do not block an agent with the same addres
   const garbage = await Promise.all(Array.from({ length: 40 }, () => openSocket(t, port)))
   for (const socket of garbage) socket.write('GET / HTTP/1.1\r\n\r\n')
 
-  const { welcome } = await agent(token) // the clock does not advance, so no stream has given way
+  const { welcome } = await connectAgent(token) // the clock does not advance, so no stream has given way
 
   t.ok(welcome.session_id)
   await Promise.all(garbage.map(untilClosed))
@@ -136,7 +136,7 @@ t.test('an agent that gives way to others learns when to return', async t => {
     if (ms === 250) waits.resolve()
     return clock.every(ms, work)
   }
-  const { control, enroll, agent } = await controlFixture(t, { clock: { ...clock, every } })
+  const { control, enroll, connectAgent } = await controlFixture(t, { clock: { ...clock, every } })
   const { token } = await enroll()
   const { port, fingerprint } = control
   const { socket } = await dial({ port: port(), fingerprint }) // says no Hello
@@ -145,7 +145,7 @@ t.test('an agent that gives way to others learns when to return', async t => {
   const handlers = bindHandlers([onEnded], () => null)
   new Stream({ socket, codec, handlers, clock: systemClock, log: recordLog([]) })
   for (let i = 0; i < 15; i++) await openStuck(t, port())
-  const next = agent(token)
+  const next = connectAgent(token)
   await waits.promise
   await clock.advance(3_000)
 
@@ -230,19 +230,19 @@ t.test('four handshakes start in each turn of the event loop, and addresses take
 })
 
 t.test('a thousand half-open streams and garbage do not keep an agent out', async t => {
-  const { control, clock, enroll, agent, log } = await controlFixture(t)
+  const { control, clock, enroll, connectAgent, log } = await controlFixture(t)
   const { token, clientId } = await enroll()
   const idle = await Promise.all(
     Array.from({ length: 1000 }, (_, i) => openSocket(t, control.port(), `127.0.3.${1 + (i % 100)}`))
   )
   for (const socket of idle.slice(500)) socket.write(Buffer.alloc(3000, 0x47))
-  const joining = agent(token)
+  const joining = connectAgent(token)
   for (let ms = 0; ms <= 3_000; ms += 250) await clock.advance(250)
 
-  const edge = await joining
+  const agent = await joining
 
   t.ok(control.peers.find(clientId))
-  t.notOk(edge.ended.aborted)
+  t.notOk(agent.ended.aborted)
   t.same(
     log.map(({ event }) => event),
     ['client.connected']

@@ -51,7 +51,7 @@ function countingClock(): Clock & { readonly timers: () => number } {
 t.setTimeout(60_000 + reconnects * 50)
 
 t.test(`${agents} agents with ${objects} objects each reconnect at once`, async t => {
-  const { enroll, put, agent, waitForResults, log } = await controlFixture(t)
+  const { enroll, put, connectAgent, waitForResults, log } = await controlFixture(t)
   const ids = Array.from({ length: objects }, (_, i) => `thing-${i}`)
   const fleet: { token: string; localAddress: string }[] = []
   for (let i = 0; i < agents; i++) {
@@ -60,7 +60,7 @@ t.test(`${agents} agents with ${objects} objects each reconnect at once`, async 
     fleet.push({ token, localAddress: `127.0.4.${1 + i}` })
   }
   const connectAll = (script: object) =>
-    Promise.all(fleet.map(({ token, localAddress }) => agent(token, { localAddress, ...script })))
+    Promise.all(fleet.map(({ token, localAddress }) => connectAgent(token, { localAddress, ...script })))
 
   let before = performance.now()
   const first = await connectAll({})
@@ -98,12 +98,12 @@ t.test(
         return opened.change(work)
       }
     })
-    const { enroll, agent, control, handlersBound } = await controlFixture(t, { wrapStore })
+    const { enroll, connectAgent, control, handlersBound } = await controlFixture(t, { wrapStore })
     const tokens = await Promise.all(Array.from({ length: agents }, (_, i) => enroll(`edge-${i}`)))
     changes = 0
 
     const fleet = await Promise.all(
-      tokens.map(({ token }, i) => agent(token, { localAddress: `127.0.5.${1 + i}` }))
+      tokens.map(({ token }, i) => connectAgent(token, { localAddress: `127.0.5.${1 + i}` }))
     )
     const joined = changes
     await control.close()
@@ -127,12 +127,12 @@ async function openFleet(t: Test, kind: Partial<ObjectKind>) {
     }
   })
   const fixture = await controlFixture(t, { wrapStore, kinds: [kind] })
-  const { enroll, agent, control, store, texts, results, waitForResults } = fixture
+  const { enroll, connectAgent, control, store, texts, results, waitForResults } = fixture
   const clients = await Promise.all(Array.from({ length: agents }, (_, i) => enroll(`edge-${i}`)))
   const objects = clients.map(({ clientId }) => ({ clientId, kind: 'thing', id: clientId }))
   for (const { id } of objects) texts.set(id, `text of ${id}`)
-  const edges = await Promise.all(
-    clients.map(({ token }, i) => agent(token, { localAddress: `127.0.6.${1 + i}` }))
+  const connected = await Promise.all(
+    clients.map(({ token }, i) => connectAgent(token, { localAddress: `127.0.6.${1 + i}` }))
   )
   const changeAll = async (): Promise<number> => {
     const before = results.length
@@ -143,7 +143,7 @@ async function openFleet(t: Test, kind: Partial<ObjectKind>) {
     return reads
   }
   await changeAll() // all have joined
-  return { ...fixture, edges, changeAll }
+  return { ...fixture, connected, changeAll }
 }
 
 t.test(`a change for ${agents} agents is read in batches, and each agent gets its own`, async t => {
@@ -152,7 +152,7 @@ t.test(`a change for ${agents} agents is read in batches, and each agent gets it
     loads += 1
     return new Map(rows.map(({ id, revision }) => [id, { id, revision, text: `for ${id}` }]))
   }
-  const { edges, results, changeAll } = await openFleet(t, { load, isLoadedTogether: true })
+  const { connected, results, changeAll } = await openFleet(t, { load, isLoadedTogether: true })
   loads = 0
 
   const reads = await changeAll()
@@ -161,8 +161,8 @@ t.test(`a change for ${agents} agents is read in batches, and each agent gets it
   t.ok(loads <= agents / 10, `${loads} loads`)
   t.ok(reads <= agents / 5, `${reads} reads`)
   t.equal(new Set(results.slice(-agents)).size, agents)
-  for (const { received } of edges) t.equal(received.at(-1)?.body['revision'], 2)
-  t.equal(new Set(edges.map(({ received }) => received.at(-1)?.body['text'])).size, agents)
+  for (const { received } of connected) t.equal(received.at(-1)?.body['revision'], 2)
+  t.equal(new Set(connected.map(({ received }) => received.at(-1)?.body['text'])).size, agents)
 })
 
 t.test('bodies that fail to load for one client are loaded for the others', async t => {
@@ -171,11 +171,11 @@ t.test('bodies that fail to load for one client are loaded for the others', asyn
     if (rows.some(({ id }) => id === broken)) throw new Error('unreadable')
     return new Map(rows.map(({ id, revision }) => [id, { id, revision, text: id }]))
   }
-  const { edges, control, store, results, waitForResults, events } = await openFleet(t, {
+  const { connected, control, store, results, waitForResults, events } = await openFleet(t, {
     load,
     isLoadedTogether: true
   })
-  const objects = edges.map(({ received }) => String(received.at(-1)?.body['id']))
+  const objects = connected.map(({ received }) => String(received.at(-1)?.body['id']))
   broken = objects[0] ?? ''
   const before = results.length
   await store.change(em =>
@@ -192,16 +192,16 @@ t.test('bodies that fail to load for one client are loaded for the others', asyn
 
 t.test(`${reconnects} reconnects of one agent leave nothing behind`, async t => {
   const clock = countingClock()
-  const { enroll, put, agent, control, events, log, results } = await controlFixture(t, { clock })
+  const { enroll, put, connectAgent, control, events, log, results } = await controlFixture(t, { clock })
   const { clientId, token } = await enroll()
   await put(clientId, 'a')
   const inventory = [{ kind: 'thing', id: 'a', revision: 1 }]
-  const first = await agent(token)
+  const first = await connectAgent(token)
   const { generation } = first.welcome
   const reconnect = async (times: number): Promise<void> => {
     for (let i = 0; i < times; i++) {
-      const edge = await agent(token, { inventory, generation }, { teardown: () => {} })
-      if (i % 2 === 0) await edge.close() // the other half is replaced by the next
+      const agent = await connectAgent(token, { inventory, generation }, { teardown: () => {} })
+      if (i % 2 === 0) await agent.close() // the other half is replaced by the next
     }
     while (control.peers.all().some(({ ended }) => ended.aborted)) await new Promise(setImmediate)
     log.length = 0

@@ -57,40 +57,40 @@ t.test('a change that is rolled back takes no revision', async t => {
 })
 
 t.test('a refusal is recorded once, with its code, and the object not sent again on this stream', async t => {
-  const { enroll, agent, put, waitForResults } = await controlFixture(t)
+  const { enroll, connectAgent, put, waitForResults } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const react = ({ body }: ReceivedMessage): Reaction =>
     body['id'] === 'bad' ? { refuse: 'port_in_use' } : 'accept'
-  const edge = await agent(token, { react })
+  const agent = await connectAgent(token, { react })
 
   await put(clientId, 'bad')
   await waitForResults(1)
   await put(clientId, 'good')
 
   t.same(await waitForResults(2), ['bad@1 port_in_use', 'good@2 applied'])
-  t.same(idsOf(edge.received).slice(1), ['bad', 'good'])
+  t.same(idsOf(agent.received).slice(1), ['bad', 'good'])
 })
 
 t.test('a refused object is sent again on the next stream', async t => {
-  const { enroll, agent, put, waitForResults } = await controlFixture(t)
+  const { enroll, connectAgent, put, waitForResults } = await controlFixture(t)
   const { clientId, token } = await enroll()
-  const first = await agent(token, { react: () => ({ refuse: 'activation_failed' }) })
+  const first = await connectAgent(token, { react: () => ({ refuse: 'activation_failed' }) })
   await put(clientId, 'a')
   await waitForResults(1)
   await first.close()
 
-  await agent(token)
+  await connectAgent(token)
 
   t.same(await waitForResults(2), ['a@1 activation_failed', 'a@1 applied'])
 })
 
 t.test('without an answer nothing is recorded, and the object is sent again every 15 s', async t => {
-  const { enroll, agent, put, waitForResults, results, clock, texts } = await controlFixture(t)
+  const { enroll, connectAgent, put, waitForResults, results, clock, texts } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const reactions: Reaction[] = ['never', 'never', 'accept']
-  const edge = await agent(token, { clock, react: () => reactions.shift() ?? 'accept' })
+  const agent = await connectAgent(token, { clock, react: () => reactions.shift() ?? 'accept' })
   await put(clientId, 'a')
-  await edge.until(Put.name, 1)
+  await agent.until(Put.name, 1)
 
   texts.set('a', 'a later text')
   for (const n of [2, 3]) {
@@ -99,22 +99,25 @@ t.test('without an answer nothing is recorded, and the object is sent again ever
       await clock.advance(1_000)
       await ticks(3)
     }
-    t.match(await edge.until(Put.name, n), { body: { revision: 1, text: 'a later text' } })
+    t.match(await agent.until(Put.name, n), { body: { revision: 1, text: 'a later text' } })
   }
 
   t.same(await waitForResults(1), ['a@1 applied'])
 })
 
 t.test('a removal overtakes the push that has no answer', async t => {
-  const { enroll, agent, put, drop, waitForResults, rows, clock } = await controlFixture(t)
+  const { enroll, connectAgent, put, drop, waitForResults, rows, clock } = await controlFixture(t)
   const { clientId, token } = await enroll()
   let reaction: Reaction = 'accept'
-  const edge = await agent(token, { clock, react: ({ name }) => (name === Put.name ? reaction : 'accept') })
+  const agent = await connectAgent(token, {
+    clock,
+    react: ({ name }) => (name === Put.name ? reaction : 'accept')
+  })
   await put(clientId, 'first')
   await waitForResults(1) // from here on nothing waits for the comparison at its start
   reaction = 'never'
   await put(clientId, 'a')
-  await edge.until(Put.name, 2)
+  await agent.until(Put.name, 2)
 
   await drop(clientId, 'a', 'cut')
 
@@ -123,18 +126,18 @@ t.test('a removal overtakes the push that has no answer', async t => {
     await clock.advance(1_000)
     await ticks(3)
   }
-  t.same(edge.received.map(({ name }) => name).slice(2), [Put.name, Drop.name], 'the push is not repeated')
+  t.same(agent.received.map(({ name }) => name).slice(2), [Put.name, Drop.name], 'the push is not repeated')
   t.same(await rows(clientId), ['first@1'])
 })
 
 t.test("an answer for a revision that is no longer the row's is not recorded", async t => {
-  const { enroll, agent, put, waitForResults } = await controlFixture(t)
+  const { enroll, connectAgent, put, waitForResults } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const late = Promise.withResolvers<void>()
   const reactions: Reaction[] = [late.promise, 'accept']
-  const edge = await agent(token, { react: () => reactions.shift() ?? 'accept' })
+  const agent = await connectAgent(token, { react: () => reactions.shift() ?? 'accept' })
   await put(clientId, 'a')
-  await edge.until(Put.name)
+  await agent.until(Put.name)
 
   await put(clientId, 'a')
   late.resolve()
@@ -143,59 +146,59 @@ t.test("an answer for a revision that is no longer the row's is not recorded", a
 })
 
 t.test('a stream that ends before an answer records nothing', async t => {
-  const { enroll, agent, put, waitForResults, results } = await controlFixture(t)
+  const { enroll, connectAgent, put, waitForResults, results } = await controlFixture(t)
   const { clientId, token } = await enroll()
-  const edge = await agent(token, { react: () => 'never' })
+  const agent = await connectAgent(token, { react: () => 'never' })
   await put(clientId, 'a')
-  await edge.until(Put.name)
+  await agent.until(Put.name)
 
-  await edge.close()
+  await agent.close()
   await ticks(5)
   t.same(results, [])
 
-  await agent(token)
+  await connectAgent(token)
   t.same(await waitForResults(1), ['a@1 applied'])
 })
 
 t.test('at most 64 pushes are unanswered', async t => {
-  const { enroll, agent, put } = await controlFixture(t)
+  const { enroll, connectAgent, put } = await controlFixture(t)
   const { clientId, token } = await enroll()
-  const edge = await agent(token, { react: () => 'never' })
+  const agent = await connectAgent(token, { react: () => 'never' })
 
   await put(clientId, ...Array.from({ length: 200 }, (_, i) => `thing-${i}`))
-  await edge.until(Put.name, 64)
+  await agent.until(Put.name, 64)
   await ticks(100)
 
-  t.equal(edge.received.filter(({ name }) => name === Put.name).length, 64)
+  t.equal(agent.received.filter(({ name }) => name === Put.name).length, 64)
 })
 
 t.test('many changes at once arrive in the order in which they were made', async t => {
-  const { enroll, agent, put, waitForResults } = await controlFixture(t)
+  const { enroll, connectAgent, put, waitForResults } = await controlFixture(t)
   const { clientId, token } = await enroll()
-  const edge = await agent(token)
+  const agent = await connectAgent(token)
   const ids = Array.from({ length: 200 }, (_, i) => `thing-${i}`)
 
   await put(clientId, ...ids)
 
   t.equal((await waitForResults(200)).length, 200)
-  t.same(idsOf(edge.received).slice(1), ids)
+  t.same(idsOf(agent.received).slice(1), ids)
 })
 
 t.test(
   'a removal with a drain is applied first; the row stays until the agent reports the object removed',
   async t => {
-    const { enroll, agent, put, drop, waitForResults, rows } = await controlFixture(t)
+    const { enroll, connectAgent, put, drop, waitForResults, rows } = await controlFixture(t)
     const { clientId, token } = await enroll()
-    const edge = await agent(token)
+    const agent = await connectAgent(token)
     await put(clientId, 'a')
     await waitForResults(1)
 
     await drop(clientId, 'a', 'drain')
     t.same(await waitForResults(2), ['a@1 applied', 'a@2 applied'])
     t.same(await rows(clientId), ['a@2 drain'])
-    edge.sendRemoved({ kind: 'thing', id: 'a', revision: 1 })
-    edge.sendRemoved({ kind: 'nothing', id: 'a', revision: 2 })
-    edge.sendRemoved({ kind: 'thing', id: 'a', revision: 2 })
+    agent.sendRemoved({ kind: 'thing', id: 'a', revision: 1 })
+    agent.sendRemoved({ kind: 'nothing', id: 'a', revision: 2 })
+    agent.sendRemoved({ kind: 'thing', id: 'a', revision: 2 })
 
     t.same((await waitForResults(3)).slice(2), ['a@2 removed'])
     t.same(await rows(clientId), [])
@@ -203,54 +206,54 @@ t.test(
 )
 
 t.test('ObjectRemoved changes nothing for an object that is not to be removed', async t => {
-  const { enroll, agent, put, waitForResults, rows } = await controlFixture(t)
+  const { enroll, connectAgent, put, waitForResults, rows } = await controlFixture(t)
   const { clientId, token } = await enroll()
-  const edge = await agent(token)
+  const agent = await connectAgent(token)
   await put(clientId, 'a')
   await waitForResults(1)
 
-  edge.sendRemoved({ kind: 'thing', id: 'a', revision: 1 })
-  edge.sendStatus({ kind: 'thing', id: 'a', revision: 1 })
+  agent.sendRemoved({ kind: 'thing', id: 'a', revision: 1 })
+  agent.sendStatus({ kind: 'thing', id: 'a', revision: 1 })
 
   t.same(await waitForResults(2), ['a@1 applied', 'a@1 applied'])
   t.same(await rows(clientId), ['a@1'])
 })
 
 t.test('an agent reports the status of an object by itself', async t => {
-  const { enroll, agent, put, waitForResults } = await controlFixture(t)
+  const { enroll, connectAgent, put, waitForResults } = await controlFixture(t)
   const { clientId, token } = await enroll()
-  const edge = await agent(token)
+  const agent = await connectAgent(token)
   await put(clientId, 'a')
   await waitForResults(1)
 
-  edge.sendStatus({ kind: 'thing', id: 'a', revision: 1, code: 'port_in_use', message: 'taken' })
+  agent.sendStatus({ kind: 'thing', id: 'a', revision: 1, code: 'port_in_use', message: 'taken' })
   await waitForResults(2) // of those that wait for the store together, only the last is recorded
-  edge.sendStatus({ kind: 'thing', id: 'a', revision: 7, code: 'stale' })
-  edge.sendStatus({ kind: 'thing', id: 'a', revision: 1 })
+  agent.sendStatus({ kind: 'thing', id: 'a', revision: 7, code: 'stale' })
+  agent.sendStatus({ kind: 'thing', id: 'a', revision: 1 })
 
   t.same(await waitForResults(3), ['a@1 applied', 'a@1 port_in_use', 'a@1 applied'])
 })
 
 t.test('many reports at once are all recorded', async t => {
-  const { enroll, agent, put, waitForResults } = await controlFixture(t)
+  const { enroll, connectAgent, put, waitForResults } = await controlFixture(t)
   const { clientId, token } = await enroll()
-  const edge = await agent(token)
+  const agent = await connectAgent(token)
   const ids = Array.from({ length: 600 }, (_, i) => `thing-${i}`)
   await put(clientId, ...ids)
   await waitForResults(600)
 
-  for (const [i, id] of ids.entries()) edge.sendStatus({ kind: 'thing', id, revision: i + 1, code: 'down' })
+  for (const [i, id] of ids.entries()) agent.sendStatus({ kind: 'thing', id, revision: i + 1, code: 'down' })
 
   const recorded = (await waitForResults(1200)).slice(600)
   t.same(
     recorded,
     ids.map((id, i) => `${id}@${i + 1} down`)
   )
-  t.notOk(edge.ended.aborted)
+  t.notOk(agent.ended.aborted)
 })
 
 t.test('a result that cannot be recorded does not affect others', async t => {
-  const { enroll, agent, put, waitForResults, events } = await controlFixture(t, {
+  const { enroll, connectAgent, put, waitForResults, events } = await controlFixture(t, {
     kinds: [
       {
         async recordResult({ id }) {
@@ -260,7 +263,7 @@ t.test('a result that cannot be recorded does not affect others', async t => {
     ]
   })
   const { clientId, token } = await enroll()
-  await agent(token)
+  await connectAgent(token)
 
   await put(clientId, 'a', 'broken', 'b')
 
@@ -270,7 +273,7 @@ t.test('a result that cannot be recorded does not affect others', async t => {
 
 t.test('after a failed load the outbox reconciles again after 15 s', async t => {
   let isBroken = true
-  const { enroll, agent, put, waitForResults, events, clock } = await controlFixture(t, {
+  const { enroll, connectAgent, put, waitForResults, events, clock } = await controlFixture(t, {
     kinds: [
       {
         async load(rows) {
@@ -282,7 +285,7 @@ t.test('after a failed load the outbox reconciles again after 15 s', async t => 
   })
   const { clientId, token } = await enroll()
   await put(clientId, 'a')
-  await agent(token, { clock })
+  await connectAgent(token, { clock })
   while (events('object.send_failed').length === 0) await ticks(1)
 
   isBroken = false
@@ -295,11 +298,11 @@ t.test('after a failed load the outbox reconciles again after 15 s', async t => 
 })
 
 t.test('a body that cannot be encoded is recorded as a refusal', async t => {
-  const { enroll, agent, put, waitForResults, events } = await controlFixture(t, {
+  const { enroll, connectAgent, put, waitForResults, events } = await controlFixture(t, {
     kinds: [{ load: async rows => new Map(rows.map(({ id }) => [id, { nothing: 'of the schema' }])) }]
   })
   const { clientId, token } = await enroll()
-  await agent(token)
+  await connectAgent(token)
 
   await put(clientId, 'a')
 
@@ -308,15 +311,15 @@ t.test('a body that cannot be encoded is recorded as a refusal', async t => {
 })
 
 t.test('a client that is deleted while it is connected affects no other', async t => {
-  const { enroll, agent, put, waitForResults, store, control, log } = await controlFixture(t)
+  const { enroll, connectAgent, put, waitForResults, store, control, log } = await controlFixture(t)
   const { clientId, token } = await enroll()
-  const edge = await agent(token)
+  const agent = await connectAgent(token)
   await put(clientId, 'a')
   await waitForResults(1)
 
   await store.change(em => em.nativeDelete(Client, { id: clientId }))
   control.peers.find(clientId)!.end('token_revoked')
-  await edge.closed()
+  await agent.closed()
   await store.change(async () => {})
 
   t.same(

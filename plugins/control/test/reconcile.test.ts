@@ -4,36 +4,36 @@ import { Inventory } from '../../../kernel/wire/control.ts'
 import { controlFixture, Drop, Put } from './fixture.ts'
 
 t.test('a change is sent to a connected agent, and its answer recorded', async t => {
-  const { enroll, agent, put, waitForResults, rows } = await controlFixture(t)
+  const { enroll, connectAgent, put, waitForResults, rows } = await controlFixture(t)
   const { clientId, token } = await enroll()
-  const edge = await agent(token)
+  const agent = await connectAgent(token)
 
   await put(clientId, 'a')
 
-  t.match(await edge.until(Put.name), { body: { id: 'a', revision: 1, text: 'text of a' } })
+  t.match(await agent.until(Put.name), { body: { id: 'a', revision: 1, text: 'text of a' } })
   t.same(await waitForResults(1), ['a@1 applied'])
   t.same(await rows(clientId), ['a@1'])
 })
 
 t.test('changes made while the agent was offline are sent when it joins, in order of revision', async t => {
-  const { enroll, agent, put, waitForResults } = await controlFixture(t)
+  const { enroll, connectAgent, put, waitForResults } = await controlFixture(t)
   const { clientId, token } = await enroll()
   await put(clientId, 'b', 'a', 'c')
 
-  const edge = await agent(token)
+  const agent = await connectAgent(token)
 
   t.same(await waitForResults(3), ['b@1 applied', 'a@2 applied', 'c@3 applied'])
   t.same(
-    edge.received.map(({ body: { id } }) => id),
+    agent.received.map(({ body: { id } }) => id),
     [undefined, 'b', 'a', 'c']
   )
 })
 
 t.test("an agent with the server's digest gets nothing, and its rows are recorded as applied", async t => {
-  const { enroll, agent, put, waitForResults, control } = await controlFixture(t)
+  const { enroll, connectAgent, put, waitForResults, control } = await controlFixture(t)
   const { clientId, token } = await enroll()
   await put(clientId, 'a', 'b')
-  const first = await agent(token)
+  const first = await connectAgent(token)
   const { generation } = first.welcome
   await waitForResults(2)
   await first.close()
@@ -42,7 +42,7 @@ t.test("an agent with the server's digest gets nothing, and its rows are recorde
     { kind: 'thing', id: 'b', revision: 2 },
     { kind: 'thing', id: 'a', revision: 1 }
   ]
-  const again = await agent(token, { inventory, generation })
+  const again = await connectAgent(token, { inventory, generation })
 
   t.same((await waitForResults(4)).slice(2), ['a@1 applied', 'b@2 applied'])
   t.same(again.received, [])
@@ -52,15 +52,15 @@ t.test("an agent with the server's digest gets nothing, and its rows are recorde
 
 t.test('a returning fleet records nothing for rows that are stored as applied', async t => {
   const settled = async () => new Set(['a'])
-  const { enroll, agent, put, waitForResults } = await controlFixture(t, { kinds: [{ settled }] })
+  const { enroll, connectAgent, put, waitForResults } = await controlFixture(t, { kinds: [{ settled }] })
   const { clientId, token } = await enroll()
   await put(clientId, 'a', 'b')
-  const first = await agent(token)
+  const first = await connectAgent(token)
   await waitForResults(2)
   await first.close()
   const inventory = ['a', 'b'].map((id, i) => ({ kind: 'thing', id, revision: i + 1 }))
 
-  const again = await agent(token, { inventory, generation: first.welcome.generation })
+  const again = await connectAgent(token, { inventory, generation: first.welcome.generation })
   await waitForResults(3) // it has compared what it has
   await put(clientId, 'c')
 
@@ -72,7 +72,7 @@ t.test('a returning fleet records nothing for rows that are stored as applied', 
 })
 
 t.test('only the difference is sent', async t => {
-  const { enroll, agent, put, waitForResults } = await controlFixture(t)
+  const { enroll, connectAgent, put, waitForResults } = await controlFixture(t)
   const { clientId, token } = await enroll()
   await put(clientId, 'same', 'changed', 'new')
   await put(clientId, 'changed')
@@ -82,11 +82,11 @@ t.test('only the difference is sent', async t => {
     { kind: 'thing', id: 'stray', revision: 9 }
   ]
 
-  const edge = await agent(token, { inventory })
+  const agent = await connectAgent(token, { inventory })
   await waitForResults(3)
 
   t.match(
-    edge.received.map(({ name, body: { id } }) => [name, id]),
+    agent.received.map(({ name, body: { id } }) => [name, id]),
     [
       [Inventory.name, undefined],
       [Drop.name, 'stray'],
@@ -100,7 +100,7 @@ t.test(
   'removals are sent first, then the kinds, the last filled first, each answered before the next',
   async t => {
     const names = ['thing', 'limit'] // a limit needs things: it is sent before them
-    const { enroll, agent, store, control, waitForResults, texts } = await controlFixture(t, {
+    const { enroll, connectAgent, store, control, waitForResults, texts } = await controlFixture(t, {
       kinds: names.map(kind => ({ kind }))
     })
     const { clientId, token } = await enroll()
@@ -112,21 +112,21 @@ t.test(
       await control.objects.drop(em, { clientId, kind: 'thing', id: 'old' }, 'drain')
     })
 
-    const edge = await agent(token, { inventory: [{ kind: 'thing', id: 'old', revision: 1 }] })
+    const agent = await connectAgent(token, { inventory: [{ kind: 'thing', id: 'old', revision: 1 }] })
     await waitForResults(5)
 
     t.same(
-      edge.received.slice(1).map(({ body }) => body['id']),
+      agent.received.slice(1).map(({ body }) => body['id']),
       ['old', 'l1', 'l2', 't1', 't2']
     )
-    t.same(edge.welcome.kinds, names)
+    t.same(agent.welcome.kinds, names)
   }
 )
 
 t.test(
   'a removal at a reconnect is recorded if the object is gone or drains, else sent as drain or cut',
   async t => {
-    const { enroll, agent, drop, waitForResults, rows } = await controlFixture(t)
+    const { enroll, connectAgent, drop, waitForResults, rows } = await controlFixture(t)
     const { clientId, token } = await enroll()
     await drop(clientId, 'gone', 'drain')
     await drop(clientId, 'live', 'drain')
@@ -138,11 +138,11 @@ t.test(
       { kind: 'thing', id: 'cut', revision: 0, state: 'draining' as const }
     ]
 
-    const edge = await agent(token, { inventory })
+    const agent = await connectAgent(token, { inventory })
     await waitForResults(4)
 
     t.match(
-      edge.received.slice(1).map(({ body: { id, removal } }) => [id, removal]),
+      agent.received.slice(1).map(({ body: { id, removal } }) => [id, removal]),
       [
         ['live', 'drain'],
         ['cut', 'cut']
@@ -159,7 +159,7 @@ t.test(
 )
 
 t.test('an object without a row is cut, unless it drains already', async t => {
-  const { enroll, agent, put, waitForResults } = await controlFixture(t)
+  const { enroll, connectAgent, put, waitForResults } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const inventory = [
     { kind: 'thing', id: 'stray', revision: 1 },
@@ -168,12 +168,12 @@ t.test('an object without a row is cut, unless it drains already', async t => {
     { kind: 'unknown', id: 'x', revision: 1 }
   ]
 
-  const edge = await agent(token, { inventory })
+  const agent = await connectAgent(token, { inventory })
   await put(clientId, 'last')
   await waitForResults(1)
 
   t.match(
-    edge.received.slice(1).map(({ name, body: { id, removal } }) => [name, id, removal]),
+    agent.received.slice(1).map(({ name, body: { id, removal } }) => [name, id, removal]),
     [
       [Drop.name, 'stray', 'cut'],
       [Drop.name, 'waits', 'cut'],
@@ -185,10 +185,10 @@ t.test('an object without a row is cut, unless it drains already', async t => {
 t.test(
   'a failed object without a row is cut when the agent reports it, although the digests are equal',
   async t => {
-    const { enroll, agent, put, waitForResults } = await controlFixture(t)
+    const { enroll, connectAgent, put, waitForResults } = await controlFixture(t)
     const { clientId, token } = await enroll()
     await put(clientId, 'a')
-    const first = await agent(token)
+    const first = await connectAgent(token)
     const { generation } = first.welcome
     await waitForResults(1)
     await first.close()
@@ -196,20 +196,20 @@ t.test(
       { kind: 'thing', id: 'a', revision: 1 },
       { kind: 'thing', id: 'stray', revision: 1, state: 'waiting' as const }
     ]
-    const edge = await agent(token, { inventory, generation })
+    const agent = await connectAgent(token, { inventory, generation })
     await waitForResults(2)
-    t.same(edge.received, [])
+    t.same(agent.received, [])
 
-    edge.sendStatus({ kind: 'thing', id: 'stray', revision: 1, code: 'port_in_use', message: 'taken' })
+    agent.sendStatus({ kind: 'thing', id: 'stray', revision: 1, code: 'port_in_use', message: 'taken' })
 
-    t.match(await edge.until(Drop.name), { body: { id: 'stray', removal: 'cut' } })
+    t.match(await agent.until(Drop.name), { body: { id: 'stray', removal: 'cut' } })
     await put(clientId, 'b')
-    t.match(await edge.until(Put.name), { body: { id: 'b' } }, 'later changes are sent as before')
+    t.match(await agent.until(Put.name), { body: { id: 'b' } }, 'later changes are sent as before')
   }
 )
 
 t.test('an object without a body is not sent, but removed from the agent', async t => {
-  const { enroll, agent, put, texts, waitForResults, rows } = await controlFixture(t)
+  const { enroll, connectAgent, put, texts, waitForResults, rows } = await controlFixture(t)
   const { clientId, token } = await enroll()
   await put(clientId, 'whole', 'no body')
   texts.delete('no body')
@@ -218,11 +218,11 @@ t.test('an object without a body is not sent, but removed from the agent', async
     { kind: 'thing', id: 'no body', revision: 2 }
   ]
 
-  const edge = await agent(token, { inventory })
-  await edge.until(Drop.name)
+  const agent = await connectAgent(token, { inventory })
+  await agent.until(Drop.name)
 
   t.match(
-    edge.received.slice(1).map(({ name, body: { id, removal } }) => [name, id, removal]),
+    agent.received.slice(1).map(({ name, body: { id, removal } }) => [name, id, removal]),
     [[Drop.name, 'no body', 'cut']]
   )
   t.same(await waitForResults(1), ['whole@1 applied'])
@@ -230,30 +230,30 @@ t.test('an object without a body is not sent, but removed from the agent', async
 })
 
 t.test('an object that failed on the agent is sent again, and the answer recorded', async t => {
-  const { enroll, agent, put, waitForResults } = await controlFixture(t)
+  const { enroll, connectAgent, put, waitForResults } = await controlFixture(t)
   const { clientId, token } = await enroll()
   await put(clientId, 'a')
   const inventory = [{ kind: 'thing', id: 'a', revision: 1, state: 'waiting' as const }]
 
-  await agent(token, { inventory, react: () => ({ refuse: 'port_in_use' }) })
+  await connectAgent(token, { inventory, react: () => ({ refuse: 'port_in_use' }) })
 
   t.same(await waitForResults(1), ['a@1 port_in_use'])
 })
 
 t.test('an agent with another generation gets everything again', async t => {
-  const { enroll, agent, put, waitForResults } = await controlFixture(t)
+  const { enroll, connectAgent, put, waitForResults } = await controlFixture(t)
   const { clientId, token } = await enroll()
   await put(clientId, 'a')
   const inventory = [{ kind: 'thing', id: 'a', revision: 0 }]
 
-  const edge = await agent(token, { inventory, generation: 'of another store' })
+  const agent = await connectAgent(token, { inventory, generation: 'of another store' })
 
   t.same(await waitForResults(1), ['a@1 applied'])
-  t.match(edge.received.slice(1), [{ name: Put.name, body: { id: 'a', revision: 1 } }])
+  t.match(agent.received.slice(1), [{ name: Put.name, body: { id: 'a', revision: 1 } }])
 })
 
 t.test("revisions above the server's counter raise it", async t => {
-  const { enroll, agent, put, drop, waitForResults, rows } = await controlFixture(t)
+  const { enroll, connectAgent, put, drop, waitForResults, rows } = await controlFixture(t)
   const { clientId, token } = await enroll()
   await put(clientId, 'ahead', 'behind')
   await drop(clientId, 'dropped', 'cut')
@@ -263,7 +263,7 @@ t.test("revisions above the server's counter raise it", async t => {
     { kind: 'thing', id: 'stray', revision: 60 }
   ]
 
-  await agent(token, { inventory })
+  await connectAgent(token, { inventory })
   await waitForResults(3)
   t.equal(await put(clientId, 'next'), 63)
 
@@ -277,29 +277,29 @@ t.test("revisions above the server's counter raise it", async t => {
 })
 
 t.test('an inventory is read page by page', async t => {
-  const { enroll, agent, put, waitForResults } = await controlFixture(t)
+  const { enroll, connectAgent, put, waitForResults } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const ids = Array.from({ length: 350 }, (_, i) => `thing-${String(i).padStart(3, '0')}`)
   await put(clientId, ...ids)
   const inventory = ids.slice(1).map((id, i) => ({ kind: 'thing', id, revision: i + 2 }))
 
-  const edge = await agent(token, { inventory })
+  const agent = await connectAgent(token, { inventory })
   await waitForResults(350)
 
-  t.equal(edge.received.filter(({ name }) => name === Inventory.name).length, 4)
+  t.equal(agent.received.filter(({ name }) => name === Inventory.name).length, 4)
   t.match(
-    edge.received.filter(({ name }) => name === Put.name),
+    agent.received.filter(({ name }) => name === Put.name),
     [{ body: { id: ids[0] } }]
   )
 })
 
 t.test('a change made while an agent reconciles is not lost', async t => {
-  const { enroll, agent, put, waitForResults } = await controlFixture(t)
+  const { enroll, connectAgent, put, waitForResults } = await controlFixture(t)
   const { clientId, token } = await enroll()
   await put(clientId, 'a')
   const late = Promise.withResolvers<void>()
-  const edge = await agent(token, { react: () => late.promise })
-  await edge.until(Put.name)
+  const agent = await connectAgent(token, { react: () => late.promise })
+  await agent.until(Put.name)
 
   await put(clientId, 'a', 'b')
   late.resolve()

@@ -17,7 +17,7 @@ async function until(condition: () => boolean): Promise<void> {
 }
 
 t.test('a token that no client has is unknown; a replaced one is revoked', async t => {
-  const { agent, enroll, store, control } = await controlFixture(t)
+  const { connectAgent, enroll, store, control } = await controlFixture(t)
   const spent = await enroll()
   const revoked = await enroll()
   await store.change(async em => {
@@ -25,9 +25,9 @@ t.test('a token that no client has is unknown; a replaced one is revoked', async
     await em.nativeUpdate(Client, { id: revoked.clientId }, { revokedAt: 1 })
   })
 
-  await t.rejects(agent('never seen'), { code: 'token_unknown' })
-  await t.rejects(agent('spent'), { code: 'token_revoked' })
-  await t.rejects(agent(revoked.token), { code: 'token_revoked' })
+  await t.rejects(connectAgent('never seen'), { code: 'token_unknown' })
+  await t.rejects(connectAgent('spent'), { code: 'token_revoked' })
+  await t.rejects(connectAgent(revoked.token), { code: 'token_revoked' })
   t.same(control.peers.all(), [])
 })
 
@@ -60,11 +60,11 @@ t.test(
 )
 
 t.test('version and capabilities of Hello are saved, and so is the time when the stream ends', async t => {
-  const { agent, enroll, store, control, clock, events } = await controlFixture(t)
+  const { connectAgent, enroll, store, control, clock, events } = await controlFixture(t)
   const { token, clientId } = await enroll('berlin')
   const client = () => store.read(em => em.findOneOrFail(Client, { id: clientId }))
 
-  const edge = await agent(token, { version: '1.2.3', capabilities: { udp: '1.0.0' } })
+  const agent = await connectAgent(token, { version: '1.2.3', capabilities: { udp: '1.0.0' } })
   const peer = control.peers.find(clientId)!
 
   t.match(await client(), {
@@ -73,8 +73,8 @@ t.test('version and capabilities of Hello are saved, and so is the time when the
     connectedAt: clock.now(),
     lastSeenAt: clock.now()
   })
-  t.match(edge.welcome, { server_version: '2.0.0', server_time_ms: clock.now(), kinds: ['thing'] })
-  t.equal(edge.welcome.session_id, peer.sessionId)
+  t.match(agent.welcome, { server_version: '2.0.0', server_time_ms: clock.now(), kinds: ['thing'] })
+  t.equal(agent.welcome.session_id, peer.sessionId)
   t.ok(peer.can({ id: 'udp', since: '1.0.0' }))
   t.notOk(peer.can({ id: 'sni', since: '0.1.0' }))
   t.match(events('client.connected'), [
@@ -90,7 +90,7 @@ t.test('version and capabilities of Hello are saved, and so is the time when the
   ])
 
   await clock.advance(5_000)
-  await edge.close()
+  await agent.close()
   await until(() => events('client.disconnected').length === 1)
   t.match(events('client.disconnected'), [{ fields: { client_id: clientId, reason: 'closed' } }])
   t.equal(control.peers.find(clientId), undefined)
@@ -98,10 +98,10 @@ t.test('version and capabilities of Hello are saved, and so is the time when the
 })
 
 t.test('the version of an agent that sends no capabilities decides what it can do', async t => {
-  const { agent, enroll, store, control } = await controlFixture(t)
+  const { connectAgent, enroll, store, control } = await controlFixture(t)
   const { token, clientId } = await enroll()
 
-  await agent(token, { version: '0.9.0', capabilities: null })
+  await connectAgent(token, { version: '0.9.0', capabilities: null })
   const peer = control.peers.find(clientId)!
 
   t.ok(peer.can({ id: 'sni', since: '0.9.0' }))
@@ -112,7 +112,7 @@ t.test('the version of an agent that sends no capabilities decides what it can d
 t.test(
   'before Hello only pre-authentication messages are handled, and Hello may follow on the same stream',
   async t => {
-    const { agent, enroll, control } = await controlFixture(t, { preAuthHandlers: echo })
+    const { connectAgent, enroll, control } = await controlFixture(t, { preAuthHandlers: echo })
     const { token } = await enroll()
     const { socket } = await dial({ port: control.port(), fingerprint: control.fingerprint })
     const clock = { ...fakeClock(), after: () => () => {}, every: () => () => {} }
@@ -124,26 +124,26 @@ t.test(
     const hello = { token, agent_version: '', protocol_version: 1, instance_id: '', state_digest: '' }
     t.match(await channel.request(Hello, hello), { server_version: '2.0.0' })
 
-    const joined = await agent((await enroll()).token)
+    const joined = await connectAgent((await enroll()).token)
     await t.rejects(joined.channel.request(Echo, { text: 'redeem' }), { code: 'wire.unknown_message' })
   }
 )
 
 t.test('frames are small before Hello, and may be large after it', async t => {
-  const { agent, enroll, control } = await controlFixture(t, { preAuthHandlers: echo, handlers: echo })
+  const { connectAgent, enroll, control } = await controlFixture(t, { preAuthHandlers: echo, handlers: echo })
   const { socket } = await dial({ port: control.port(), fingerprint: control.fingerprint })
   const clock = { ...fakeClock(), after: () => () => {}, every: () => () => {} }
   const { channel } = new Stream({ socket, codec, handlers: [], clock, log: recordLog([]) })
 
-  const edge = await agent((await enroll()).token)
+  const agent = await connectAgent((await enroll()).token)
 
-  t.match(await edge.channel.request(Echo, { text: 'x'.repeat(200_000) }), { text: /^x{100}/ })
+  t.match(await agent.channel.request(Echo, { text: 'x'.repeat(200_000) }), { text: /^x{100}/ })
   await t.rejects(channel.request(Echo, { text: 'x'.repeat(5_000) }), { code: 'wire.closed' })
 })
 
 t.test('Welcome has the parts of plugins, and their hooks are called at join and end', async t => {
   const calls: string[] = []
-  const { agent, enroll } = await controlFixture(t, {
+  const { connectAgent, enroll } = await controlFixture(t, {
     connection: {
       welcome: async ({ clientId }) => ({ thing: Buffer.from(clientId) }),
       joined: peer => void calls.push(`joined ${peer.sessionId}`),
@@ -152,21 +152,21 @@ t.test('Welcome has the parts of plugins, and their hooks are called at join and
   })
   const { token, clientId } = await enroll()
 
-  const edge = await agent(token)
-  t.equal(Buffer.from(edge.welcome.parts['thing']!).toString(), clientId)
-  await edge.close()
+  const agent = await connectAgent(token)
+  t.equal(Buffer.from(agent.welcome.parts['thing']!).toString(), clientId)
+  await agent.close()
   await until(() => calls.length === 2)
 
-  const { session_id: session } = edge.welcome
+  const { session_id: session } = agent.welcome
   t.same(calls, [`joined ${session}`, `left ${session} closed`])
 })
 
 t.test('the newer session of a client replaces the older', async t => {
-  const { agent, enroll, control, events } = await controlFixture(t)
+  const { connectAgent, enroll, control, events } = await controlFixture(t)
   const { token, clientId } = await enroll()
-  const older = await agent(token, { instanceId: 'one' })
+  const older = await connectAgent(token, { instanceId: 'one' })
 
-  const newer = await agent(token, { instanceId: 'two' })
+  const newer = await connectAgent(token, { instanceId: 'two' })
   await older.closed()
 
   t.equal(older.endCode(), 'replaced')
@@ -178,12 +178,12 @@ t.test('the newer session of a client replaces the older', async t => {
 t.test(
   'two agents with one bundle are detected, logged once a minute, and get the conflict as the reason',
   async t => {
-    const { agent, enroll, events, clock } = await controlFixture(t)
+    const { connectAgent, enroll, events, clock } = await controlFixture(t)
     const { token, clientId } = await enroll()
     const ends: (string | null)[] = []
-    let current = await agent(token, { instanceId: '0' })
+    let current = await connectAgent(token, { instanceId: '0' })
     const swap = async (instanceId: string): Promise<void> => {
-      const next = await agent(token, { instanceId })
+      const next = await connectAgent(token, { instanceId })
       await current.closed()
       ends.push(current.endCode())
       current = next
@@ -196,59 +196,59 @@ t.test(
     t.equal(events('client.instance_conflict').length, 1)
 
     await clock.advance(60_001) // no heartbeats: the sessions have timed out
-    current = await agent(token, { instanceId: '0' })
+    current = await connectAgent(token, { instanceId: '0' })
     await swap('1')
     t.equal(ends.at(-1), 'replaced')
   }
 )
 
 t.test('one agent that reconnects repeatedly is not a session conflict', async t => {
-  const { agent, enroll, events } = await controlFixture(t)
+  const { connectAgent, enroll, events } = await controlFixture(t)
   const { token } = await enroll()
 
-  for (let i = 0; i < 8; i++) await agent(token, { instanceId: 'same' })
+  for (let i = 0; i < 8; i++) await connectAgent(token, { instanceId: 'same' })
 
   t.same(events('client.instance_conflict'), [])
 })
 
 t.test('a revoked agent is asked for a last report, gets the reason, and is disconnected', async t => {
   const reported: unknown[] = []
-  const { agent, enroll, control, events } = await controlFixture(t, {
+  const { connectAgent, enroll, control, events } = await controlFixture(t, {
     connection: {
       leaving: async (peer, reason) =>
         void reported.push(reason, await peer.request(Put, { id: 'last', revision: 1, text: '' }))
     }
   })
   const { token, clientId } = await enroll()
-  const edge = await agent(token)
+  const agent = await connectAgent(token)
 
   control.peers.find(clientId)!.end('token_revoked')
   t.equal(control.peers.find(clientId), undefined)
-  await edge.closed()
+  await agent.closed()
 
   t.same(reported, ['token_revoked', { revision: 1 }])
-  t.equal(edge.endCode(), 'token_revoked')
+  t.equal(agent.endCode(), 'token_revoked')
   t.match(events('client.disconnected'), [{ fields: { reason: 'token_revoked' } }])
 })
 
 t.test('a last report is awaited for at most 1 s', async t => {
-  const { agent, enroll, control, clock } = await controlFixture(t, {
+  const { connectAgent, enroll, control, clock } = await controlFixture(t, {
     connection: { leaving: () => new Promise(() => {}) }
   })
   const { token, clientId } = await enroll()
-  const edge = await agent(token)
+  const agent = await connectAgent(token)
 
   control.peers.find(clientId)!.end('token_revoked')
   await clock.advance(999)
-  t.equal(edge.endCode(), null)
+  t.equal(agent.endCode(), null)
   await clock.advance(1)
 
-  await edge.closed()
-  t.equal(edge.endCode(), 'token_revoked')
+  await agent.closed()
+  t.equal(agent.endCode(), 'token_revoked')
 })
 
 t.test('a token that is revoked while its stream joins ends the session', async t => {
-  const { agent, enroll, store, control } = await controlFixture(t, {
+  const { connectAgent, enroll, store, control } = await controlFixture(t, {
     connection: {
       async welcome({ clientId }) {
         await store.change(em => em.nativeUpdate(Client, { id: clientId }, { tokenHash: null, revokedAt: 1 }))
@@ -258,45 +258,49 @@ t.test('a token that is revoked while its stream joins ends the session', async 
   })
   const { token } = await enroll()
 
-  const edge = await agent(token)
-  await edge.closed()
+  const agent = await connectAgent(token)
+  await agent.closed()
 
-  t.equal(edge.endCode(), 'token_revoked')
+  t.equal(agent.endCode(), 'token_revoked')
   t.same(control.peers.all(), [])
 })
 
 t.test('a server that stops sends its agents the reason', async t => {
-  const { agent, enroll, control } = await controlFixture(t)
-  const edge = await agent((await enroll()).token)
+  const { connectAgent, enroll, control } = await controlFixture(t)
+  const agent = await connectAgent((await enroll()).token)
 
   await control.close()
 
-  await edge.closed()
-  t.equal(edge.endCode(), 'shutting_down')
-  t.match(edge.received.at(-1)?.body, { retry_within_ms: 1_000 }, 'and within which time they may come again')
+  await agent.closed()
+  t.equal(agent.endCode(), 'shutting_down')
+  t.match(
+    agent.received.at(-1)?.body,
+    { retry_within_ms: 1_000 },
+    'and within which time they may come again'
+  )
 })
 
 t.test('the generation of a store is made once', async t => {
-  const { agent, enroll } = await controlFixture(t)
+  const { connectAgent, enroll } = await controlFixture(t)
   const { token } = await enroll()
 
-  const { generation } = (await agent(token)).welcome
+  const { generation } = (await connectAgent(token)).welcome
 
   t.match(generation, /^[0-9a-f]{32}$/)
-  t.equal((await agent(token)).welcome.generation, generation)
+  t.equal((await connectAgent(token)).welcome.generation, generation)
 })
 
 t.test('the last-seen time of connected agents is updated', async t => {
-  const { agent, enroll, clock, store } = await controlFixture(t)
+  const { connectAgent, enroll, clock, store } = await controlFixture(t)
   const { token, clientId } = await enroll()
-  const edge = await agent(token, { clock })
+  const agent = await connectAgent(token, { clock })
 
   for (let second = 0; second < 60; second++) {
     await clock.advance(1_000)
     await tick()
   }
 
-  t.notOk(edge.ended.aborted)
+  t.notOk(agent.ended.aborted)
   await store.change(async () => {})
 
   t.equal((await store.read(em => em.findOneOrFail(Client, { id: clientId }))).lastSeenAt, clock.now())
