@@ -277,7 +277,7 @@ t.test('a conflict in an unawaited statement makes the change run again', async 
 })
 
 t.test(
-  'without an answer to the commit, a change with an unanswered last statement is also unknown',
+  'the outcome of a change is unknown if neither its last statement nor its commit is answered',
   async t => {
     const proxy = await proxyTo(t, await emptyDatabase(t))
     const { store, ids } = await opened(t, proxy.place)

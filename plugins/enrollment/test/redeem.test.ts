@@ -132,7 +132,7 @@ t.test(
 )
 
 t.test(
-  'without a usable endpoint no code is made, and one without an endpoint can be redeemed after the repair',
+  'no code is issued without a usable endpoint; a code without an endpoint is redeemed once there is one',
   async t => {
     const app = await testServer(t, { plugins })
     const waiting = await createCode(app)

@@ -165,20 +165,17 @@ t.test('a rule fails and is cut when a target list applies that its client canno
   )
 })
 
-t.test(
-  'without the plugin a rule with a target list is removed from the client, and returns with it',
-  async t => {
-    const first = await grantsFixture(t)
-    await first.grant({ targets: ['10.0.0.0/8'] })
-    const { rule_id: id } = (await first.pushAsAda()).body
-    await first.stop()
+t.test('a rule with a target list fails without the plugin, and is pushed again when it returns', async t => {
+  const first = await grantsFixture(t)
+  await first.grant({ targets: ['10.0.0.0/8'] })
+  const { rule_id: id } = (await first.pushAsAda()).body
+  await first.stop()
 
-    const without = await rulesFixture(t, { dir: first.dir })
-    t.match(await without.get(id), { state: 'failed', state_reason: 'field_not_loaded' })
-    await without.stop()
+  const without = await rulesFixture(t, { dir: first.dir })
+  t.match(await without.get(id), { state: 'failed', state_reason: 'field_not_loaded' })
+  await without.stop()
 
-    const again = await rulesFixture(t, { dir: first.dir, plugins })
-    const agent = await again.connect(first.clientId, { ...capableAgent, messages: [...messages, Targets] })
-    t.match((await agent.until(RulePush.name)).body, { rule_id: id })
-  }
-)
+  const again = await rulesFixture(t, { dir: first.dir, plugins })
+  const agent = await again.connect(first.clientId, { ...capableAgent, messages: [...messages, Targets] })
+  t.match((await agent.until(RulePush.name)).body, { rule_id: id })
+})

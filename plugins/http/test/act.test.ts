@@ -65,7 +65,7 @@ t.test('a plugin acts by its own name, and the entry has the id of the request t
 })
 
 t.test(
-  'what the work refuses changes nothing and has an entry; after a change its entry has the refusal',
+  'a fault inside the change rolls it back; the audit entry has the fault, also if it follows the change',
   async t => {
     const { act, nameOf, newest } = await openServer(t)
     const fail = () => {

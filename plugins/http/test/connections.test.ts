@@ -210,7 +210,7 @@ t.test(
 )
 
 t.test(
-  'without an idle connection, a newcomer takes the place of one of the network that holds most',
+  'if no connection is idle, a newcomer replaces one of the network with the most connections',
   async t => {
     const { accepted, server } = await serve(t, 3, () => {})
     const busy: Socket[] = []
@@ -235,24 +235,27 @@ t.test(
   }
 )
 
-t.test('on close, idle and silent connections are cut at once and unread responses after 5 s', async t => {
-  const { server, accepted, close, closed, clock } = await serve(t, 10, () => {})
-  const silent = await accepted()
-  const half = await accepted()
-  half.write('GET / HT')
-  const busy = await accepted()
-  const requested = once(server, 'request')
-  busy.write(get)
-  await requested
-  const idleCut = Promise.all([once(silent, 'close'), once(half, 'close')])
-  const busyCut = once(busy, 'close')
+t.test(
+  'on close, idle and silent connections are closed at once, and unread responses after 5 s',
+  async t => {
+    const { server, accepted, close, closed, clock } = await serve(t, 10, () => {})
+    const silent = await accepted()
+    const half = await accepted()
+    half.write('GET / HT')
+    const busy = await accepted()
+    const requested = once(server, 'request')
+    busy.write(get)
+    await requested
+    const idleCut = Promise.all([once(silent, 'close'), once(half, 'close')])
+    const busyCut = once(busy, 'close')
 
-  server.close()
-  close()
+    server.close()
+    close()
 
-  await idleCut
-  t.equal(busy.destroyed, false)
-  await clock.advance(5_000)
-  await busyCut
-  await closed
-})
+    await idleCut
+    t.equal(busy.destroyed, false)
+    await clock.advance(5_000)
+    await busyCut
+    await closed
+  }
+)

@@ -151,7 +151,7 @@ t.test('a changed hold time reaches the agents after a restart of the server', a
 })
 
 t.test(
-  'without the plugin no quota is pushed and no rule that one limits; with it again, all are',
+  'quotas and the rules under them are not pushed without the plugin, and are pushed when it returns',
   async t => {
     const first = await quotaFixture(t)
     await first.put({ monthly_bytes: 1000 })

@@ -90,37 +90,34 @@ t.test('limits are refused if the client does not support them, at creation and 
   }
 })
 
-t.test(
-  'without the plugin a rule with limits fails and is removed from the agent; with the plugin it returns',
-  async t => {
-    const on = await rateLimitFixture(t)
-    const { body } = await on.push({ rate_limit: { concurrent_connections: 1 } })
-    await on.agent.close()
-    await on.stop()
+t.test('a rule with limits fails and leaves the agent without the plugin, and returns with it', async t => {
+  const on = await rateLimitFixture(t)
+  const { body } = await on.push({ rate_limit: { concurrent_connections: 1 } })
+  await on.agent.close()
+  await on.stop()
 
-    const without = await testServer(t, {
-      plugins: ['users', 'clients', 'rules'],
-      dir: on.dir,
-      clock: on.clock
-    })
-    t.match((await without.call('GET', `/v1/rules/${body.rule_id}`)).body, {
-      state: 'failed',
-      state_reason: 'field_not_loaded'
-    })
-    await without.stop()
+  const without = await testServer(t, {
+    plugins: ['users', 'clients', 'rules'],
+    dir: on.dir,
+    clock: on.clock
+  })
+  t.match((await without.call('GET', `/v1/rules/${body.rule_id}`)).body, {
+    state: 'failed',
+    state_reason: 'field_not_loaded'
+  })
+  await without.stop()
 
-    const again = await testServer(t, {
-      plugins: ['users', 'clients', 'rules', 'rate-limit'],
-      dir: on.dir,
-      clock: on.clock
-    })
-    const { control } = again.server.depsOf('rules')
-    const agent = await on.connect(on.clientId, {
-      ...supportingAgent,
-      port: control.port(),
-      fingerprint: control.fingerprint
-    })
-    await agent.until(RulePush.name)
-    t.ok(pushedLimits({ agent, server: again.server }, body.rule_id))
-  }
-)
+  const again = await testServer(t, {
+    plugins: ['users', 'clients', 'rules', 'rate-limit'],
+    dir: on.dir,
+    clock: on.clock
+  })
+  const { control } = again.server.depsOf('rules')
+  const agent = await on.connect(on.clientId, {
+    ...supportingAgent,
+    port: control.port(),
+    fingerprint: control.fingerprint
+  })
+  await agent.until(RulePush.name)
+  t.ok(pushedLimits({ agent, server: again.server }, body.rule_id))
+})
