@@ -38,7 +38,7 @@ t.test('the first minute ends with a forwarded byte, and pages pass axe', { skip
   const { port } = probe.address() as AddressInfo
   await new Promise(done => probe.close(done))
 
-  await page.getByLabel('Client port').fill(String(port))
+  await page.getByLabel('Listen port').fill(String(port))
   await page.getByLabel('Target host').fill('127.0.0.1')
   await page.getByLabel('Target port').fill(String((target.address() as AddressInfo).port))
   await page.getByRole('button', { name: 'Create rule' }).click()

@@ -74,7 +74,7 @@ async function editsClient(walk: Walk): Promise<void> {
   await page.getByRole('heading', { name: 'paris', level: 1 }).waitFor()
   await page.getByRole('definition').filter({ hasText: 'site=theirs' }).waitFor() // an unchanged field keeps their value
 
-  await page.getByRole('button', { name: 'New command' }).click()
+  await page.getByRole('button', { name: 'Enroll again' }).click()
   await form.getByRole('button', { name: 'Create command' }).click()
   await form.getByText(/Valid for \d/).waitFor()
   await page.keyboard.press('Escape')

@@ -29,8 +29,8 @@ t.test('a new command connects a reinstalled host as the same client', { skip: s
   await first.kill()
 
   await page.goto(`${server.origin}/clients/${before[0]}`)
-  await page.getByRole('button', { name: 'New command' }).click()
-  const dialog = page.getByRole('dialog', { name: 'New command for paris' })
+  await page.getByRole('button', { name: 'Enroll again' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Enroll paris again' })
   await dialog.getByRole('button', { name: 'Create command' }).click()
   await dialog.getByText(/Valid for \d.*Waiting for the client/).waitFor()
   const second = startAgent(`${dir}/second`, await uriShown())

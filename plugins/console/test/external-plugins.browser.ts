@@ -56,7 +56,7 @@ t.test(
     await page.getByLabel('Client', { exact: true }).selectOption({ label: 'local' })
     await page.getByText(/^Not available on local, .*: Source acl/).waitFor()
     await page.getByLabel('Client', { exact: true }).selectOption({ label: 'paris' })
-    await page.getByLabel('Client port').fill(String(port))
+    await page.getByLabel('Listen port').fill(String(port))
     await page.getByLabel('Target host', { exact: true }).fill('127.0.0.1')
     await page.getByLabel('Target port', { exact: true }).fill(String(target.port))
     await page.locator('summary', { hasText: 'More fields' }).click()

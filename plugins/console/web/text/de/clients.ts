@@ -6,7 +6,8 @@ export const clients: Text['clients'] = {
   nameHint: 'Ihr Name für den Host, zum Beispiel paris',
   submit: 'Befehl erzeugen',
   paste: 'Führen Sie diesen Befehl auf dem Host aus:',
-  needs: 'Installieren Sie dort zuerst sluice. Der Befehl gilt einmal und wird nur jetzt angezeigt.',
+  needs:
+    'Installieren Sie dort zuerst sluice. Der Befehl funktioniert nur einmal und wird nur einmal angezeigt.',
   remaining: time => `Noch ${time} gültig. Wartet auf den Client …`,
   expired: 'Der Befehl ist abgelaufen.',
   newCommand: 'Neuen erzeugen',
@@ -38,14 +39,13 @@ export const clients: Text['clients'] = {
   edit: 'Bearbeiten',
   editTitle: name => `${name} bearbeiten`,
   saved: name => `${name} gespeichert.`,
-  renew: 'Neuer Befehl',
-  renewTitle: name => `Neuer Befehl für ${name}`,
+  renew: 'Neu registrieren',
+  renewTitle: name => `${name} neu registrieren`,
   renewText:
-    'Für einen neu installierten Host oder nach einer Sperrung. Der Befehl gibt dem Host ein neues Token. Das aktuelle Token gilt bis dahin weiter.',
+    'Für einen neu installierten Host oder nach einer Sperrung. Ein neuer Befehl gibt dem Host ein neues Token. Das aktuelle Token gilt, bis Sie den Befehl ausführen.',
   revoke: 'Sperren',
   confirmRevoke: name => `${name} sperren?`,
-  revokeText:
-    'Der Agent wird getrennt. Um ihn wieder zu verbinden, führen Sie auf dem Host einen neuen Befehl aus.',
+  revokeText: 'Der Agent wird getrennt. Um ihn wieder zu verbinden, registrieren Sie den Client neu.',
   delete: 'Löschen',
   confirmDelete: name => `${name} löschen?`,
   deleteText:

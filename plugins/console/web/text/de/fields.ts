@@ -3,13 +3,13 @@ import type { Text } from '../en.ts'
 export const fields: Text['fields'] = {
   client: 'Client',
   clients: 'Clients',
-  listen_port: 'Client-Port',
+  listen_port: 'Listen-Port',
   listen_port_end: 'Letzter Port',
   targets: 'Ziele',
   protocol: 'Protokoll',
   prefer_ipv6: 'IPv6 bevorzugen',
   owner: 'Besitzer',
-  placed_by: 'Freigaben verwenden von',
+  placed_by: 'Freigaben gelten von',
   paused: 'Pausiert',
   amplification: 'Antwortlimit',
   balance: 'Lastverteilung',
@@ -45,17 +45,18 @@ export const fields: Text['fields'] = {
   connections: 'Gleichzeitige Verbindungen',
   new_connections: 'Neue Verbindungen',
   within_secs: 'Zeitfenster',
-  ratio: 'Antwort-Bytes pro Byte',
+  ratio: 'Antwort-Bytes pro Byte des Aufrufers',
   proven_after: 'Aufrufer bestätigt nach'
 }
 
 export const fieldHints: Text['fieldHints'] = {
   prefer_ipv6: 'Versucht die IPv6-Adressen eines Namens zuerst.',
   owner: 'Eine Benutzer-ID. Standard: Sie selbst.',
-  placed_by: 'Eine Benutzer-ID. Tragen Sie den Besitzer ein, damit seine Freigaben für die Regel gelten.',
+  placed_by: 'Eine Benutzer-ID. Tragen Sie den Besitzer ein, wenn seine Freigaben die Regel erlauben müssen.',
   paused: 'Reserviert den Port und leitet nichts weiter.',
   amplification: 'Begrenzt Antworten, bis der Aufrufer nachweislich unter seiner Adresse erreichbar ist.',
-  balance: 'Wie Verbindungen auf Ziele gleicher Priorität verteilt werden. Standard: eines nach dem anderen.',
+  balance:
+    'Wie Verbindungen auf Ziele gleicher Priorität verteilt werden. Standard: das erste verfügbare Ziel.',
   slow_connect_ms:
     'Setzt ein Ziel aus, wenn der Verbindungsaufbau dreimal so lange dauert wie üblich und mindestens um diesen Wert länger. 0: nie. Standard: 250.',
   slow_start_secs:
@@ -98,15 +99,15 @@ export const fieldHints: Text['fieldHints'] = {
 
 export const choices: Text['choices'] = {
   balance: {
-    priority: 'Eines nach dem anderen',
+    priority: 'Erstes verfügbares Ziel',
     round_robin: 'Reihum',
     weighted: 'Nach Gewicht',
-    least_connections: 'Wenigste Verbindungen',
+    least_connections: 'Am wenigsten Verbindungen',
     source_hash: 'Gleiches Ziel pro Aufrufer',
     random_two: 'Das bessere von zwei zufälligen'
   },
-  at_end: { keep: 'Behalten', drain: 'Auslaufen lassen', cut: 'Trennen' },
-  live: { keep: 'Behalten', cut: 'Trennen' },
+  at_end: { keep: 'Offen lassen', drain: 'Auslaufen lassen', cut: 'Trennen' },
+  live: { keep: 'Offen lassen', cut: 'Trennen' },
   proxy_out_udp: { first: 'Erstes Datagramm', each: 'Jedes Datagramm' }
 }
 

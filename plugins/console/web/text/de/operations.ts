@@ -194,7 +194,7 @@ export const bans: Text['bans'] = {
   times: { hour: '1 Stunde', day: '1 Tag', week: '1 Woche', month: '30 Tage' },
   reason: 'Grund',
   live: 'Offene Verbindungen der Quelle',
-  lives: { cut: 'Trennen', keep: 'Behalten' },
+  lives: { cut: 'Trennen', keep: 'Offen lassen' },
   submit: 'Sperren',
   createdNotice: n => plural(n, 'Sperre angelegt.', 'Sperren angelegt.'),
   cause: 'Anlass',

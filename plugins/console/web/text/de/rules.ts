@@ -5,11 +5,11 @@ export const rules: Text['rules'] = {
   add: 'Neue Regel',
   title: 'Neue Regel',
   client: 'Client',
-  port: 'Client-Port',
+  port: 'Listen-Port',
   protocol: 'Protokoll',
-  host: 'Ziel-Host',
+  host: 'Zielhost',
   hostHint: 'Ein Name oder eine IP-Adresse, die der Client erreicht',
-  targetPort: 'Ziel-Port',
+  targetPort: 'Zielport',
   submit: 'Regel anlegen',
   createdNotice: rule => `Regel ${rule} angelegt.`,
   noClients: 'Fügen Sie zuerst einen Client hinzu.',
@@ -75,7 +75,8 @@ export const ruleForm: Text['ruleForm'] = {
   addTarget: 'Ziel hinzufügen',
   removeTarget: n => `Ziel ${n} entfernen`,
   always: 'Immer offen.',
-  scheduleHint: 'Die Regel ist zu diesen Zeiten offen. Teilen Sie ein Zeitfenster über Mitternacht in zwei.',
+  scheduleHint:
+    'Die Regel ist zu diesen Zeiten offen. Teilen Sie Zeiten über Mitternacht in zwei Einträge auf.',
   addWindow: 'Zeiten hinzufügen',
   removeWindow: n => `Zeiten ${n} entfernen`,
   from: 'Von',
@@ -95,7 +96,7 @@ export const ruleForm: Text['ruleForm'] = {
   unsupported: (clients, fields) =>
     `Auf ${clients} nicht verfügbar, weil der Agent zu alt ist oder ihm das Plugin fehlt: ${fields}`,
   storedAsFailed:
-    'Die Regel ist als fehlgeschlagen gespeichert. Senden Sie das Formular erneut, um sie zu ersetzen.',
+    'Die Regel ist als fehlgeschlagen gespeichert. Senden Sie das Formular erneut ab, um sie zu ersetzen.',
   showRule: 'Regel anzeigen',
   unconfirmed: 'Die Änderung ist gespeichert, aber der Client hat sie noch nicht bestätigt.',
   conflict: 'Jemand anderes hat diese Regel geändert',

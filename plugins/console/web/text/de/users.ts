@@ -34,7 +34,7 @@ export const users: Text['users'] = {
   disable: 'Deaktivieren',
   enable: 'Aktivieren',
   disableTitle: id => `${id} deaktivieren?`,
-  disableText: 'Alle Sitzungen enden und Token funktionieren nicht mehr. Die Regeln laufen weiter.',
+  disableText: 'Alle Sitzungen enden, und Token funktionieren nicht mehr. Die Regeln laufen weiter.',
   reset: 'Passwort zurücksetzen',
   resetTitle: id => `Passwort von ${id} zurücksetzen?`,
   resetText:
@@ -85,7 +85,7 @@ export const grants: Text['grants'] = {
 
 export const limits: Text['limits'] = {
   title: 'Limits auf einem Client',
-  text: 'Gelten für alle Regeln eines Benutzers auf einem Client zusammen. Leer lassen für kein Limit.',
+  text: 'Gelten für alle Regeln eines Benutzers auf einem Client zusammen. Leer lassen, um nicht zu begrenzen.',
   none: 'Keine Limits auf diesem Client.',
   noClients: 'Noch keine Clients.',
   bandwidth_in_bps: 'Bandbreite eingehend, Mbit/s',
@@ -128,7 +128,7 @@ export const tokens: Text['tokens'] = {
   states: { valid: 'gültig', revoked: 'widerrufen', expired: 'abgelaufen' },
   rotate: 'Erneuern',
   rotateTitle: label => `Token ${label} erneuern?`,
-  rotateText: 'Das alte Token funktioniert sofort nicht mehr. Ersetzen Sie es überall, wo es verwendet wird.',
+  rotateText: 'Das alte Token wird sofort ungültig. Ersetzen Sie es überall, wo es verwendet wird.',
   revoke: 'Widerrufen',
   revokeTitle: label => `Token ${label} widerrufen?`,
   revokeText: 'Programme mit diesem Token werden ab sofort abgelehnt.',
@@ -140,9 +140,9 @@ export const sessions: Text['sessions'] = {
   what: 'Sitzungen',
   title: 'Sitzungen',
   empty: 'Keine Sitzungen. Sie sind mit einem Token angemeldet.',
-  from: 'Von',
+  from: 'Adresse',
   began: 'Begonnen',
-  seen: 'Zuletzt verwendet',
+  seen: 'Zuletzt aktiv',
   ends: 'Läuft ab',
   current: 'diese Sitzung',
   end: 'Beenden',

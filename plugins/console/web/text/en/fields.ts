@@ -3,13 +3,13 @@
 export const fields = {
   client: 'Client',
   clients: 'Clients',
-  listen_port: 'Client port',
+  listen_port: 'Listen port',
   listen_port_end: 'Last port',
   targets: 'Targets',
   protocol: 'Protocol',
   prefer_ipv6: 'Prefer IPv6',
   owner: 'Owner',
-  placed_by: 'Use grants of',
+  placed_by: 'Apply grants of',
   paused: 'Paused',
   amplification: 'Reply limit',
   balance: 'Load balancing',
@@ -45,12 +45,12 @@ export const fields = {
   connections: 'Concurrent connections',
   new_connections: 'New connections',
   within_secs: 'Time window',
-  ratio: 'Reply bytes per byte',
+  ratio: 'Reply bytes per caller byte',
   proven_after: 'Caller verified after'
 } as Readonly<Record<string, string>>
 
 export const fieldHints = {
-  balance: 'How connections are spread over targets of the same priority. Default: one after the other.',
+  balance: 'How connections are spread over targets of the same priority. Default: the first healthy target.',
   slow_connect_ms:
     'Ejects a target when connecting takes three times as long as usual and at least this much longer. 0: never. Default: 250.',
   slow_start_secs: 'How long a new or recovered target ramps up to its full share. Default: 10.',
@@ -63,7 +63,7 @@ export const fieldHints = {
   within_secs: 'Length of the time window.',
   labels: 'Up to 32, one per line: key=value.',
   owner: 'A user id. Default: you.',
-  placed_by: 'A user id. Enter the owner to apply the grants of the owner to the rule.',
+  placed_by: 'A user id. Enter the owner if grants of the owner must allow the rule.',
   paused: 'Reserves the port and forwards nothing.',
   proxy_out: '1 or 2. Targets get this header before the first byte.',
   not_before: 'The rule is closed before this time.',
@@ -74,7 +74,7 @@ export const fieldHints = {
 /** Values of fields that offer a choice. */
 export const choices = {
   balance: {
-    priority: 'One after the other',
+    priority: 'First healthy target',
     round_robin: 'Round robin',
     weighted: 'Weighted',
     least_connections: 'Fewest connections',

@@ -230,7 +230,7 @@ export const sources = {
   none: 'This list does not exist.',
   taken: 'A list with this name already exists. Choose another name.',
   name: 'Name',
-  nameHint: 'Lower-case letters, digits and -. Rules use the list as @name.',
+  nameHint: 'Lowercase letters, digits and -. Rules use the list as @name.',
   entries: 'Addresses and prefixes',
   entriesHint: 'One per line. # starts a comment.',
   count: 'Entries',

@@ -73,7 +73,7 @@ export const shell = {
     title: 'Welcome',
     lead: 'Create the first administrator.',
     user: 'User',
-    userHint: 'Lower-case letters, digits, - and _',
+    userHint: 'Lowercase letters, digits, - and _',
     name: 'Display name',
     password: 'Password',
     passwordHint: 'At least 12 characters. Several words work well.',
