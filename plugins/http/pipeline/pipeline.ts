@@ -117,7 +117,7 @@ function noSuchRoute({ method, url }: FastifyRequest, routes: readonly Route<Ker
   const methods = new Set(routes.filter(route => patternOf(route).test(path)).map(route => route.method))
   if (methods.size === 0) return new Fault(notFound, `there is no ${method} ${path}`)
   const allow = [...methods, ...(methods.has('GET') ? ['HEAD'] : [])]
-  return new Fault(methodNotAllowed, `${path} takes ${allow.join(', ')}`, { details: { allow } })
+  return new Fault(methodNotAllowed, `${path} supports ${allow.join(', ')}`, { details: { allow } })
 }
 
 const patternOf = ({ url }: Route<Kernel>): RegExp =>
