@@ -10,7 +10,7 @@ const factors: Readonly<Record<string, bigint>> = {
 }
 
 /** Help text for arguments with a unit. */
-export const quantityHelp = '500M, 1.5G (1000) or 2Gi (1024)'
+export const quantityHelp = '500M, 1.5G (powers of 1000), 2Gi (powers of 1024)'
 
 /** Parses a whole number with a unit: '500M', '1.5G', '2Gi'. Returns null for other text and for fractions of one. */
 export function parseQuantity(text: string): number | null {

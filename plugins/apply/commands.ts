@@ -58,7 +58,7 @@ const exportAll = defineCommand({
     format: Type.Optional(
       Type.Union([Type.Literal('toml'), Type.Literal('json')], {
         default: 'toml',
-        description: 'toml (default) or json'
+        description: 'toml (default) or json.'
       })
     )
   }),

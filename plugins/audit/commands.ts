@@ -23,7 +23,7 @@ const columns = [
 ] as const
 
 const args = Type.Object({
-  outcome: Type.Optional(Type.String({ description: 'allow or deny' })),
+  outcome: Type.Optional(Type.String({ description: 'allow or deny.' })),
   since: Type.Optional(
     Type.String({ description: 'The oldest time: 2026-01-31T12:00:00Z, or 90m, 12h, 7d ago.' })
   ),

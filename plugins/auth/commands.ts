@@ -31,7 +31,7 @@ const resetPassword = defineCommand({
   name: 'reset-password',
   summary: 'Set a temporary password for a user and print it once; the server must be stopped.',
   args: Type.Object({
-    user: Type.String({ description: 'The user_id.' }),
+    user: Type.String({ description: 'Id of the user.' }),
     temporary: Type.Optional(
       Type.Boolean({
         description: 'Required. The user must change the password at the next login, within 24 hours.'

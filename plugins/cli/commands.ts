@@ -14,7 +14,7 @@ export const commands: readonly Command[] = [
     summary: 'Run the server: operator API and control stream.',
     args: Type.Object({
       advertised_endpoint: Type.Optional(
-        Type.String({ description: 'HOST:PORT at which agents reach the server' })
+        Type.String({ description: 'HOST:PORT at which agents reach the server.' })
       )
     }),
     needs: 'server',
@@ -37,7 +37,8 @@ export const commands: readonly Command[] = [
   }),
   defineCommand({
     name: 'gen-token',
-    summary: 'Print a new operator token, for the key operator_token or SVC_OPERATOR_TOKEN.',
+    summary:
+      'Print a new operator token. Set it as operator_token in the configuration or as SVC_OPERATOR_TOKEN.',
     needs: 'nothing',
     async run({ print }) {
       print.value('operator_token', newSecret())

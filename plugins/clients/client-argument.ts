@@ -11,7 +11,7 @@ export const clientNameAmbiguous = defineCode('client_name_ambiguous', 409, 5)
 export const clientNames = { values: ['/v1/clients', 'client_name'] } as const
 
 export const ClientArg = Type.String({
-  description: 'Id of a client, or a name that only one client has.',
+  description: 'Id or unique name of a client.',
   ...clientNames
 })
 

@@ -18,7 +18,7 @@ const idsPerQuery = 1000
 
 /** The service `clients`, with more methods for the routes. */
 export interface ClientAdministration extends Clients {
-  /** Lists the clients that the caller may see. */
+  /** Lists the clients that the user may see. */
   list(query: Values, principal: Principal): PagedRows<ClientRow>
   /** Sets the name, the address and the fields of other plugins. The control stream stays open. */
   update(id: string, part: ClientPart, em: EntityManager): Promise<ClientRow>
@@ -177,9 +177,9 @@ function openFilters({ filled }: Pick<Kernel, 'filled'>): Filters {
   }
 }
 
-/** Returns the methods that read the clients that the caller may see. */
+/** Returns the methods that read the clients that the user may see. */
 function openReads({ store, control, filled }: Kernel) {
-  /** Returns a condition for the clients that the caller may see. */
+  /** Returns a condition for the clients that the user may see. */
   async function visibleTo({ role, userId }: Principal, em: EntityManager) {
     if (role === 'superadmin') return {}
     const ids = await Promise.all(filled(visibleSlot).map(({ value: visible }) => visible(userId, em)))

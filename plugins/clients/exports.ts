@@ -34,7 +34,7 @@ export interface Clients {
   get(id: string, em: EntityManager): Promise<Client>
   /** Throws `client_not_found` also for a client that the caller must not see. */
   read(id: string, principal: Principal): Promise<ClientRow>
-  /** Counts the clients that the caller may see, and those of them that are connected. */
+  /** Counts the clients that the user may see, and those of them that are connected. */
   count(principal: Principal, em: EntityManager): Promise<{ total: number; connected: number }>
   /**
    * Returns the ids of at most `take` clients that match list parameters of other plugins, such as `selector`. `among`

@@ -37,7 +37,7 @@ const list = defineList({
   url: '/v1/clients',
   action: 'client.list',
   access: 'user',
-  summary: 'Lists the clients that the caller may see.',
+  summary: 'Lists the clients that the user may see.',
   schema: filled => ({
     query: closed(listFilters.parameters(filled(listFilterSlots.client))),
     row: clientRow(filled),

@@ -6,9 +6,9 @@ import type { ConnectionRow } from './schema.ts'
 import { type ColumnName, columnNames } from './top/column-names.ts'
 
 const filters = {
-  client: Type.Optional(Type.String({ description: 'client_id, or a name.' })),
-  rule: Type.Optional(Type.String({ description: 'rule_id', ...ruleIds })),
-  owner: Type.Optional(Type.String({ description: 'user_id' })),
+  client: Type.Optional(Type.String({ description: 'Id or unique name of a client.' })),
+  rule: Type.Optional(Type.String({ description: 'Id of the rule.', ...ruleIds })),
+  owner: Type.Optional(Type.String({ description: 'Id of the owner of the rules.' })),
   source: Type.Optional(Type.String({ description: 'Callers in this CIDR, such as 198.51.100.0/24.' })),
   target: Type.Optional(Type.String({ description: 'Connections to this address, or address:port.' })),
   protocol: Type.Optional(
@@ -78,7 +78,7 @@ const close = defineCommand({
   summary: 'Close a connection by id, or all that match a filter. Both sides are reset.',
   examples: ['sluice connection close --source 198.51.100.0/24 --dry-run'],
   args: Type.Object({
-    connection: Type.Optional(Type.String({ description: 'connection_id' })),
+    connection: Type.Optional(Type.String({ description: 'Id of the connection.' })),
     ...filters,
     dry_run: Type.Optional(Type.Boolean({ description: 'Count matches and close nothing.' })),
     yes: Type.Optional(Type.Boolean({ description: 'Close without confirmation.' }))
@@ -107,7 +107,7 @@ const top = defineCommand({
     sort: Type.Optional(
       Type.Union(
         columnNames.map(name => Type.Literal(name)),
-        { description: 'Sort column; default out/s.' }
+        { description: `Sort column: ${columnNames.join(', ')}; default out/s.` }
       )
     ),
     limit: Type.Optional(

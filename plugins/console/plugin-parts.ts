@@ -10,7 +10,7 @@ import { type ConsoleCard, type ConsolePage, consoleCardSlot, consolePageSlot } 
 export interface PluginParts {
   /** Reads and checks all scripts. Throws `startup_invalid` for a wrong name or an unreadable file. */
   load(): void
-  /** Returns the parts that the caller may see. */
+  /** Returns the parts that the user may see. */
   visibleTo(caller: Pick<Principal, 'role'>): PartRow[]
   /** Returns a script by its file name, or undefined. */
   script(file: string): Buffer | undefined

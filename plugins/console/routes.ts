@@ -18,7 +18,7 @@ const changes = defineRoute({
   url: '/v1/changes',
   action: 'change.last',
   access: 'user',
-  summary: 'Returns a number that differs after each change the caller may see.',
+  summary: 'Returns a number that differs after each change the user may see.',
   description: 'The console polls it each second; the call is cheap. Traffic counters are not changes.',
   schema: () => ({ reply: ChangeNumber, errors: [] }),
   run: async ({ changes, site }: Deps, { principal }) => ({
@@ -31,7 +31,7 @@ const list = defineList({
   url: '/v1/console/parts',
   action: 'console.parts',
   access: 'user',
-  summary: 'Lists the console pages and cards of plugins that the caller may see.',
+  summary: 'Lists the console pages and cards of plugins that the user may see.',
   schema: () => ({ row: PartRow, errors: [] }),
   run: async ({ parts }: Deps, { principal }) => parts.visibleTo(principal)
 })

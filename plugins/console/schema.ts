@@ -3,7 +3,7 @@ import { closed, orNull } from '../../kernel/http/schema.ts'
 
 export const ChangeNumber = closed({
   last: Type.Integer({
-    description: 'Differs after each change the caller may see: of a record, a rule or a client.',
+    description: 'Differs after each change the user may see: of a record, a rule or a client.',
     examples: [1767225600001]
   }),
   pages: orNull(

@@ -2,10 +2,10 @@ import { Type } from '../../kernel/cli/args.ts'
 import { type Api, defineCommand } from '../../kernel/cli/command.ts'
 import { userIds } from '../users/command-exports.ts'
 
-const User = Type.Optional(Type.String({ description: 'user_id. Default: the caller.', ...userIds }))
+const User = Type.Optional(Type.String({ description: 'Id of the user. Default: you.', ...userIds }))
 
 const oneCredential = {
-  args: Type.Object({ credential: Type.String({ description: 'credential_id' }), user: User }),
+  args: Type.Object({ credential: Type.String({ description: 'Id of the token.' }), user: User }),
   positional: ['credential']
 }
 

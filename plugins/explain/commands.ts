@@ -22,7 +22,7 @@ const explain = defineCommand({
       values: ['/v1/rules', 'client_name:listen_port']
     }),
     protocol: Type.Optional(
-      Type.Union([Type.Literal('tcp'), Type.Literal('udp')], { description: 'Default: tcp.' })
+      Type.Union([Type.Literal('tcp'), Type.Literal('udp')], { description: 'tcp (default) or udp.' })
     ),
     source: Type.Optional(Type.String({ description: 'Address of the caller.' })),
     sni: Type.Optional(Type.String({ description: 'TLS server name in the ClientHello.' })),

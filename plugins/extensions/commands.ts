@@ -16,7 +16,7 @@ const config = Type.Optional(
 
 const list = defineCommand({
   name: 'plugin list',
-  summary: 'List the loaded plugins with their additions and permissions.',
+  summary: 'List the loaded plugins: what each adds, and its permissions.',
   args: Type.Object({
     plugin: Type.Optional(Type.String({ description: 'Show only this plugin, in full.' })),
     config
@@ -84,7 +84,7 @@ const create = defineCommand({
 const check = defineCommand({
   name: 'plugin check',
   summary:
-    'Check a plugin the way the server and the agent do: manifest, tables, routes, changes, both halves, start and stop.',
+    'Check a plugin the way the server and the agent do: manifest, tables, routes, transactions, both halves, start and stop.',
   args: Type.Object({
     path: Type.String({ description: 'Folder of the plugin.' }),
     config: Type.Optional(

@@ -35,7 +35,7 @@ export const setup = defineCommand({
     ),
     cacert: Type.Optional(Type.String({ description: cacertHelp })),
     insecure_http: Type.Optional(
-      Type.Boolean({ description: 'Send secrets over plain http to another host.' })
+      Type.Boolean({ description: 'Send secrets over plain HTTP to another host.' })
     ),
     config: Type.Optional(
       Type.String({ description: 'TOML configuration of a new server; created if it does not exist.' })

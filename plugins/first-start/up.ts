@@ -11,7 +11,7 @@ export const up = defineCommand({
   summary: 'Run a server and an agent on this machine, to try sluice.',
   args: Type.Object({
     advertised_endpoint: Type.Optional(
-      Type.String({ description: 'HOST:PORT at which other agents reach this server; implies --public' })
+      Type.String({ description: 'HOST:PORT at which other agents reach this server; implies --public.' })
     ),
     public: Type.Optional(
       Type.Boolean({ description: 'Listen for agents on all addresses, not only on loopback.' })

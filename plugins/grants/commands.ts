@@ -37,7 +37,7 @@ const create = defineCommand({
     user: UserArg,
     client: Type.String({ description: 'Id or unique name of a client, or * for all.', ...clientNames }),
     ports: Type.String({ description: 'Listen ports: p, or a range such as 8000-8999.' }),
-    protocol: Type.Optional(Type.Array(Type.String(), { description: 'tcp (default), udp, or both' })),
+    protocol: Type.Optional(Type.Array(Type.String(), { description: 'tcp (default), udp, or both.' })),
     target: Type.Optional(
       Type.Array(Type.String(), {
         description: 'Allowed targets: addresses, CIDRs or names, optionally with :PORTS. Default: any.'
@@ -68,9 +68,7 @@ const list = defineCommand({
   summary: 'List the grants.',
   args: Type.Object({
     user: Type.Optional(UserArg),
-    own: Type.Optional(
-      Type.Boolean({ description: "List the caller's own grants; needs no superadmin role." })
-    )
+    own: Type.Optional(Type.Boolean({ description: 'List your own grants; needs no superadmin role.' }))
   }),
   reads: [listOptionSlots.grant],
   extraArgs: filled => addedArgs(filled(listOptionSlots.grant)),
@@ -87,7 +85,7 @@ const list = defineCommand({
   }
 })
 
-const grant = Type.String({ description: 'grant_id', values: ['/v1/grants', 'grant_id'] })
+const grant = Type.String({ description: 'Id of the grant.', values: ['/v1/grants', 'grant_id'] })
 
 const show = defineCommand({
   name: 'grant show',

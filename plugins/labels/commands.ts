@@ -59,7 +59,7 @@ const labelCommand = ({ noun, arg, path }: LabelledRecord): Command =>
     }
   })
 
-const GrantArg = Type.String({ description: 'grant_id', values: ['/v1/grants', 'grant_id'] })
+const GrantArg = Type.String({ description: 'Id of the grant.', values: ['/v1/grants', 'grant_id'] })
 
 export const commands = [
   labelCommand({

@@ -76,7 +76,10 @@ const list = defineCommand({
   summary: 'List the quotas of a user or a client; by default all, or your own.',
   args: Type.Object({
     user: Type.Optional(
-      Type.String({ description: 'user_id; default: all for a superadmin, else yourself.', ...userIds })
+      Type.String({
+        description: 'Id of the user. Default: all users for a superadmin, else you.',
+        ...userIds
+      })
     ),
     client: Type.Optional(ClientArg)
   }),

@@ -2,11 +2,11 @@
 const limits = {
   bandwidth_in_bps: 'Bits per second from caller to target.',
   bandwidth_out_bps: 'Bits per second from target to caller.',
-  bandwidth_in_burst_bytes: 'Burst; default: 100 ms of the rate, at least 16 KiB.',
-  bandwidth_out_burst_bytes: 'Burst; default: 100 ms of the rate, at least 16 KiB.',
+  bandwidth_in_burst_bytes: 'Burst in bytes; default: 100 ms of the rate, at least 16 KiB.',
+  bandwidth_out_burst_bytes: 'Burst in bytes; default: 100 ms of the rate, at least 16 KiB.',
   concurrent_connections: 'Connections open at the same time; a UDP flow counts as a connection.',
   new_connections_per_sec: 'New connections per second; a UDP flow counts as a connection.',
-  new_connections_burst: 'Burst; default: one second of the rate.'
+  new_connections_burst: 'Burst of new connections; default: one second of the rate.'
 } as const
 export type LimitName = keyof typeof limits
 

@@ -51,9 +51,9 @@ const push = defineCommand({
           'host:port, host:port@priority or host:port@priority*weight; an IPv6 address in brackets. One or more.'
       })
     ),
-    protocol: Type.Optional(Type.String({ description: 'tcp (default) or udp' })),
+    protocol: Type.Optional(Type.String({ description: 'tcp (default) or udp.' })),
     prefer_ipv6: Type.Optional(Type.Boolean({ description: 'Try the IPv6 addresses of a name first.' })),
-    owner: Type.Optional(Type.String({ description: 'user_id; default is the caller.', ...userIds })),
+    owner: Type.Optional(Type.String({ description: 'Id of the owner. Default: you.', ...userIds })),
     paused: Type.Optional(Type.Boolean({ description: 'Keep the port, and forward nothing.' })),
     if_offline: Type.Optional(
       Type.Union([Type.Literal('refuse'), Type.Literal('queue')], {

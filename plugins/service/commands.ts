@@ -7,7 +7,7 @@ import { lowPorts, requireStartable } from './preconditions.ts'
 import { remainingPaths, removeUnit, requireOwnUnit } from './uninstall.ts'
 import { formatUnit, type Role, type Unit } from './unit.ts'
 
-const role = Type.Union([Type.Literal('server'), Type.Literal('agent')], { description: 'server or agent' })
+const role = Type.Union([Type.Literal('server'), Type.Literal('agent')], { description: 'server or agent.' })
 const unit_dir = Type.Optional(
   Type.String({ description: 'Directory of the unit; default: /etc/systemd/system.' })
 )

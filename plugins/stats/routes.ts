@@ -38,7 +38,7 @@ const summary = defineRoute({
   url: '/v1/stats/summary',
   action: 'stats.summary',
   access: 'user',
-  summary: 'Returns counts and sums over everything that the caller may see.',
+  summary: 'Returns counts and sums over everything that the user may see.',
   schema: () => ({ reply: Summary, errors: [] }),
   run: ({ stats }: Deps, { principal }) => stats.summary(principal)
 })

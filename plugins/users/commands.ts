@@ -14,15 +14,17 @@ import { UserArg } from './user-argument.ts'
 
 const oneUser = { args: Type.Object({ user: UserArg }), positional: ['user'] }
 const Role = Type.Optional(
-  Type.Union([Type.Literal('superadmin'), Type.Literal('user')], { description: 'Default: user.' })
+  Type.Union([Type.Literal('superadmin'), Type.Literal('user')], {
+    description: 'superadmin or user (default).'
+  })
 )
 
 const create = defineCommand({
   name: 'user create',
   summary: 'Create a user.',
   args: Type.Object({
-    user: Type.String({ description: 'The new user_id.' }),
-    display_name: Type.Optional(Type.String({ description: 'Default: the user_id.' })),
+    user: Type.String({ description: 'Id of the new user.' }),
+    display_name: Type.Optional(Type.String({ description: 'Default: the id of the user.' })),
     role: Role,
     initial_password: Type.Optional(
       Type.Boolean({ description: 'Read a password from SVC_NEW_PASSWORD, a prompt or standard input.' })

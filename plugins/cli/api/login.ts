@@ -15,7 +15,7 @@ const server = Type.Optional(
   Type.String({ description: 'Origin of the operator API; default SVC_SERVER, else http://127.0.0.1:7080.' })
 )
 const insecure_http = Type.Optional(
-  Type.Boolean({ description: 'Send secrets over plain http to another host.' })
+  Type.Boolean({ description: 'Send secrets over plain HTTP to another host.' })
 )
 
 const cacert = Type.Optional(Type.String({ description: cacertHelp }))

@@ -49,7 +49,7 @@ function problemOf(schema: Schema, value: unknown): string | null {
     return problems.includes(null) ? null : (problems[0] ?? null)
   }
   if (schema.type !== undefined && !isOfType(schema.type, value))
-    return `must be ${/^[aeio]/.test(schema.type) ? 'an' : 'a'} ${schema.type}${schema.takesUnits ? `, also with a unit: ${quantityHelp}` : ''}`
+    return `must be ${/^[aeio]/.test(schema.type) ? 'an' : 'a'} ${schema.type}${schema.takesUnits ? `, with or without a unit: ${quantityHelp}` : ''}`
   if (Array.isArray(value)) {
     const { minItems = 0, maxItems = Number.POSITIVE_INFINITY, items = {} } = schema
     if (value.length < minItems) return `must not have fewer than ${minItems} items`

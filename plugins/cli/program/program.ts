@@ -9,19 +9,19 @@ type Args = Readonly<Record<string, unknown>>
 type Option = readonly [flags: string, help: string, fallback?: string]
 
 /** Allowed before and after every command, because the file also defines which plugins and commands are loaded. */
-const configOption: Option = ['--config <file>', 'TOML configuration of the server; default SVC_CONFIG']
+const configOption: Option = ['--config <file>', 'TOML configuration of the server; default SVC_CONFIG.']
 
 const needsOptions: Readonly<Record<Command['needs'], readonly Option[]>> = {
   api: [
-    ['--server <origin>', 'origin of the operator API; default SVC_SERVER, else http://127.0.0.1:7080'],
+    ['--server <origin>', 'Origin of the operator API; default SVC_SERVER, else http://127.0.0.1:7080.'],
     [
       '--cacert <file>',
-      'PEM file with the authorities to trust; default SVC_CACERT, else those of the login'
+      'PEM file with the authorities to trust; default SVC_CACERT, else those of the login.'
     ],
-    ['--insecure-http', 'send the token over plain http to another host']
+    ['--insecure-http', 'Send the token over plain HTTP to another host.']
   ],
-  data: [['--data-dir <dir>', 'data directory of the server']],
-  server: [['--data-dir <dir>', 'directory for the store and the keys']],
+  data: [['--data-dir <dir>', 'Data directory of the server.']],
+  server: [['--data-dir <dir>', 'Directory for the store and the keys.']],
   nothing: []
 }
 
@@ -111,7 +111,7 @@ export const flagOf = (name: string): string => `--${name.replaceAll('_', '-')}`
 
 function descriptionOf(schema: TSchema): string {
   const { description = '', takesUnits = false } = schema as { description?: string; takesUnits?: boolean } // our schema keyword
-  return takesUnits ? `${description} ${quantityHelp}` : description
+  return takesUnits ? `${description} Units: ${quantityHelp}.` : description
 }
 
 const snake = (options: Args): Args =>

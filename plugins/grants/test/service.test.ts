@@ -56,7 +56,7 @@ t.test(
   }
 )
 
-t.test('a plugin reads the traffic of a rule that the caller may see', async t => {
+t.test('a plugin reads the traffic of a rule that the user may see', async t => {
   const app = await grantsFixture(t, { plugins: [...plugins, 'stats', acme] })
   const { stats } = app.server.depsOf('acme') as Kernel & { readonly stats: Stats }
   const { rule_id: id } = (await app.push()).body

@@ -30,7 +30,7 @@ interface Options {
 }
 
 export interface PortLookup {
-  /** Returns the rules on this port that the caller may see, without those that are being removed. */
+  /** Returns the rules on this port that the user may see, without those that are being removed. */
   findOnPort(port: PortOfClient, principal: Principal, em: EntityManager): Promise<ListeningRule[]>
   /**
    * Finds a client by id or name. Throws `client_not_found` (superadmins), `client_not_granted` (users who may not see it,

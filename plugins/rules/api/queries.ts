@@ -12,7 +12,7 @@ export interface PageRow
 
 /** Queries about rules, which other plugins run in their transactions. */
 export interface RuleQueries {
-  /** Counts the rules that the caller may see. A group rule is active if all members are, and failed if one is. */
+  /** Counts the rules that the user may see. A group rule is active if all members are, and failed if one is. */
   count(
     principal: Principal,
     em: EntityManager

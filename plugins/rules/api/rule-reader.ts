@@ -98,7 +98,7 @@ const ownerCondition = (owner: string, hasClients: boolean): object =>
     ? { $not: { $or: [{ parent: { $ne: null } }, { owner: { $ne: owner } }] } }
     : { parent: null, owner }
 
-/** Returns a condition for the rules that match the filter and that the caller may see. */
+/** Returns a condition for the rules that match the filter and that the user may see. */
 async function filterCondition(
   { filled, fields }: Services,
   { client, owner, ...more }: Filter,

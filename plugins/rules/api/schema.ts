@@ -60,10 +60,11 @@ const Definition = Type.Object({
     { description: '1 to 8, without duplicates.' }
   ),
   prefer_ipv6: Type.Optional(Type.Boolean({ description: 'Try the IPv6 addresses of a name first.' })),
-  owner: Type.Optional(Type.String({ description: 'user_id; default is the caller.' })),
+  owner: Type.Optional(Type.String({ description: 'user_id. Default: the user of the request.' })),
   placed_by: Type.Optional(
     Type.String({
-      description: 'user_id, for superadmins: the owner if grants limit the rule; default is the caller.'
+      description:
+        'user_id, for superadmins: the owner, if grants limit the rule. Default: the user of the request.'
     })
   ),
   paused: Type.Optional(

@@ -38,7 +38,7 @@ export function requirePlace(
 }
 
 /**
- * Returns client, owner and placer of a rule; throws unless the caller may place rules there. Without a client it is a
+ * Returns client, owner and placer of a rule; throws unless the user may place rules there. Without a client it is a
  * group rule: `admit` judges each member.
  */
 export async function resolvePlacement(

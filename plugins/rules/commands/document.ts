@@ -40,7 +40,7 @@ export interface DocumentKind {
   movedKey?(item: DocumentItem): string
   /** Several objects may have the same key: those with the same body are matched first. */
   readonly hasSeveral?: true
-  /** Lists the objects that the caller may change. */
+  /** Lists the objects that the user may change. */
   list(context: DocumentContext): Promise<DocumentItem[]>
   /** Reads an entry of the document; throws `validation.schema`. */
   parse(entry: DocumentEntry, context: DocumentContext): DocumentItem

@@ -5,7 +5,7 @@ import { Type } from '../../../kernel/cli/args.ts'
 /** Completed in a shell: rules by id. */
 export const ruleIds = { values: ['/v1/rules', 'rule_id'] } as const
 
-export const RuleArg = Type.String({ description: 'rule_id', ...ruleIds })
+export const RuleArg = Type.String({ description: 'Id of the rule.', ...ruleIds })
 
 export const Wait = Type.Optional(
   Type.Integer({
