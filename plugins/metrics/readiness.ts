@@ -64,10 +64,10 @@ function openStoreCheck(store: Deps['store']): () => Promise<string> {
       await em.execute('select 1 from schema_migration limit 1')
       const file = storeFileOf(em)
       if (file === null && (await stateOf(em)).isCopy)
-        throw new Error('it is a standby, which takes no changes')
+        throw new Error('it is a standby, which accepts no changes')
       return file
     })
-    if (file === null) return 'it answers, and takes changes'
+    if (file === null) return 'it answers and accepts changes'
     const now = await stat(file).catch(() => null)
     known ??= now ?? undefined
     if (!now || now.dev !== known?.dev || now.ino !== known.ino) throw new Error('its directory is gone')
@@ -76,7 +76,7 @@ function openStoreCheck(store: Deps['store']): () => Promise<string> {
     })
     const { bavail, bsize } = await statfs(file)
     if (bavail * bsize < minFreeBytes) throw new Error('its disk is full')
-    return 'it can be read, and written'
+    return 'it is readable and writable'
   }
 }
 

@@ -17,5 +17,5 @@ export async function clusterOf(client: Client): Promise<string | null> {
     if (stateOf(error) === null || isLost(error)) throw error
     return null
   }
-  throw unavailable('it is a standby, which takes no changes')
+  throw unavailable('it is a standby, which accepts no changes')
 }

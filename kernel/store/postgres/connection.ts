@@ -36,7 +36,7 @@ export class StoreConnection extends AbstractSqlConnection {
   override async connect(): Promise<void> {
     const place = this.options.driverOptions as unknown as Place // from `openStore`
     const sessions = new Sessions(place, {
-      opened: (...opened) => this.#look(...opened).finally(() => this.versions.changed(['*'])),
+      opened: (...opened) => this.#reportOpened(...opened).finally(() => this.versions.changed(['*'])),
       replaceWriter: () => this.change(async () => {}) // it replaces the writer first
     })
     this.#sessions = sessions
@@ -67,10 +67,10 @@ export class StoreConnection extends AbstractSqlConnection {
   /** See `watchStore`. */
   async watch(watch: WatchOf<Transaction>): Promise<void> {
     this.#watch = watch
-    await this.change(async () => this.#look(await this.#open().writer(), this.#open().cluster)) // a change without statements
+    await this.change(async () => this.#reportOpened(await this.#open().writer(), this.#open().cluster)) // a change without statements
   }
 
-  async #look(client: Client, cluster: string | null): Promise<void> {
+  async #reportOpened(client: Client, cluster: string | null): Promise<void> {
     const watch = this.#watch
     if (!watch) return
     const committed = await changeOn(

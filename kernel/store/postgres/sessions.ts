@@ -247,7 +247,7 @@ async function requireUsable(client: Client): Promise<void> {
   if (number < oldest) refuse(`PostgreSQL ${version} is too old; sluice needs 15 or newer`)
   if (encoding !== 'UTF8')
     refuse(`its encoding is ${encoding}; create one with: encoding 'UTF8' template template0`)
-  if (isCopy) refuse('it is a standby, which takes no changes; name the primary in store_url')
+  if (isCopy) refuse('it is a standby, which accepts no changes; name the primary in store_url')
   if (!mayCreate)
     refuse(`${user} cannot create tables in it; run there: grant create, usage on schema public to ${user}`)
 }
