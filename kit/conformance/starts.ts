@@ -20,7 +20,7 @@ import { keysOf, type Others, type Settings } from './settings.ts'
 import { type Made, recordFills, valueProblems } from './slots.ts'
 import { type Trial, tryRoutes } from './trial.ts'
 
-export interface Checked {
+export interface CheckedPlugin {
   readonly dir: string
   readonly plugin: Plugin
   readonly agent: AgentPlugin | null
@@ -29,7 +29,7 @@ export interface Checked {
 }
 
 /** Starts a server with the plugin twice, without it, and with it again, on one store. Ends at the first problem. */
-export async function tryStarts(checked: Checked): Promise<Trial> {
+export async function tryStarts(checked: CheckedPlugin): Promise<Trial> {
   const dataDir = scratchFor(checked.dir, '.conformance-')
   const { plugin, others, settings } = checked
   const external = others.servers.filter(({ name }) => !index.plugins.includes(name))
@@ -71,7 +71,7 @@ const ownKeys = {
 
 /** Runs each change of the first start and of the called routes twice. */
 async function tryFirst(
-  checked: Checked,
+  checked: CheckedPlugin,
   made: readonly Made[],
   start: (log: LogLine[], wrapStore: RepeatedChanges['wrapStore']) => Promise<Server>
 ): Promise<Trial> {
@@ -98,7 +98,11 @@ async function tryFirst(
   }
 }
 
-function wiredProblems(server: Server, { plugin, agent, others }: Checked, made: readonly Made[]): string[] {
+function wiredProblems(
+  server: Server,
+  { plugin, agent, others }: CheckedPlugin,
+  made: readonly Made[]
+): string[] {
   const all = [...others.servers, plugin]
   const codes = new Set([...kernelCodes, ...all.flatMap(({ codes = [] }) => codes)].map(({ code }) => code))
   const derived = ownOf(server.depsOf('rules').filled(derivedFieldSlot), plugin)

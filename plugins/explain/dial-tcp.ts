@@ -1,6 +1,6 @@
 import { connect, isIPv4, type Socket } from 'node:net'
 import { checkServerIdentity, connect as connectTls, type TLSSocket } from 'node:tls'
-import { errorOf, type Probe, type Seen } from './dial.ts'
+import { errorOf, type Probe, type ProbeResult } from './dial.ts'
 
 const connectMs = 2_000
 const staggerMs = 250
@@ -12,14 +12,18 @@ interface Connected {
 }
 
 /** Dials the addresses with staggered attempts, as the engine does, and reports the behavior of the target. */
-export async function dialTcp(addresses: readonly string[], port: number, probe: Probe): Promise<Seen> {
+export async function dialTcp(
+  addresses: readonly string[],
+  port: number,
+  probe: Probe
+): Promise<ProbeResult> {
   const { clock } = probe.call
   const begun = clock.monotonic()
   const dialed = await connectFirst(addresses, port, probe)
   const [first = ''] = addresses
   if ('error' in dialed) return { address: first, error: dialed.error }
   const { socket, address } = dialed
-  const seen: Seen = { address, connect_ms: clock.monotonic() - begun }
+  const seen: ProbeResult = { address, connect_ms: clock.monotonic() - begun }
   try {
     return { ...seen, ...(await afterConnect(socket, probe)) }
   } finally {
@@ -82,7 +86,7 @@ function connectFirst(
 }
 
 /** Sends what the rule's health check sends; with a server name, completes a TLS handshake. */
-async function afterConnect(socket: Socket, probe: Probe): Promise<Seen> {
+async function afterConnect(socket: Socket, probe: Probe): Promise<ProbeResult> {
   const { path, sni, mayWrite, deadlineMs, call } = probe
   const header = path.plan.preamble?.probe
   if (mayWrite && header) socket.write(header)
@@ -92,9 +96,9 @@ async function afterConnect(socket: Socket, probe: Probe): Promise<Seen> {
 }
 
 /** Waits for the first byte of a target that speaks first, or for its end. */
-function firstByte(socket: Socket, ms: number, { call: { clock } }: Probe): Promise<Seen> {
+function firstByte(socket: Socket, ms: number, { call: { clock } }: Probe): Promise<ProbeResult> {
   const begun = clock.monotonic()
-  const { promise, resolve } = Promise.withResolvers<Seen>()
+  const { promise, resolve } = Promise.withResolvers<ProbeResult>()
   const cancel = clock.after(ms, () => resolve({}))
   socket.once('data', () => resolve({ first_byte_ms: clock.monotonic() - begun }))
   socket.once('end', () => resolve({ error: 'target_closed' }))
@@ -103,9 +107,14 @@ function firstByte(socket: Socket, ms: number, { call: { clock } }: Probe): Prom
 }
 
 /** Completes a TLS handshake and returns the name of the certificate. Does not verify it; callers do. */
-function shakeHands(socket: Socket, sni: string, ms: number, { call: { clock } }: Probe): Promise<Seen> {
+function shakeHands(
+  socket: Socket,
+  sni: string,
+  ms: number,
+  { call: { clock } }: Probe
+): Promise<ProbeResult> {
   const begun = clock.monotonic()
-  const { promise, resolve } = Promise.withResolvers<Seen>()
+  const { promise, resolve } = Promise.withResolvers<ProbeResult>()
   const tls = connectTls({ socket, servername: sni, rejectUnauthorized: false })
   const cancel = clock.after(ms, () => resolve({}))
   const failed = (): void =>
@@ -122,7 +131,7 @@ function shakeHands(socket: Socket, sni: string, ms: number, { call: { clock } }
   })
 }
 
-function certificateOf(tls: TLSSocket, sni: string): Seen {
+function certificateOf(tls: TLSSocket, sni: string): ProbeResult {
   const certificate = tls.getPeerCertificate()
   const { subject, subjectaltname = '' } = certificate
   const [, alternative] = /(?:^|, )DNS:([^,]+)/.exec(subjectaltname) ?? []

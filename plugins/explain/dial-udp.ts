@@ -1,16 +1,20 @@
 import { createSocket } from 'node:dgram'
 import { isIPv4 } from 'node:net'
-import { errorOf, type Probe, type Seen } from './dial.ts'
+import { errorOf, type Probe, type ProbeResult } from './dial.ts'
 
 const answerMs = 700
 
 /** Sends an empty datagram, or the header of the rule's health check. An ICMP error shows that nothing listens. */
-export async function dialUdp(addresses: readonly string[], port: number, probe: Probe): Promise<Seen> {
+export async function dialUdp(
+  addresses: readonly string[],
+  port: number,
+  probe: Probe
+): Promise<ProbeResult> {
   const { path, call, mayWrite, deadlineMs } = probe
   const { clock } = call
   const [address = ''] = addresses // flows use the first address
   if (!mayWrite) return { address }
-  const { promise, resolve } = Promise.withResolvers<Seen>()
+  const { promise, resolve } = Promise.withResolvers<ProbeResult>()
   const family = isIPv4(address) ? 'ipv4' : 'ipv6'
   const socket = createSocket(family === 'ipv4' ? 'udp4' : 'udp6')
   const cancel = clock.after(Math.min(answerMs, Math.max(0, deadlineMs - clock.monotonic())), () =>

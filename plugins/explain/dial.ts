@@ -3,7 +3,7 @@ import type { AgentCall, RulePath } from '../../agent/plugin.ts'
 import type { ProbedTarget } from './wire.ts'
 
 /** Partial results of a target. */
-export type Seen = Omit<ProbedTarget, 'host' | 'port'>
+export type ProbeResult = Omit<ProbedTarget, 'host' | 'port'>
 
 /** The context of a probe: its deadline, and what it may send. */
 export interface Probe {

@@ -1,7 +1,7 @@
 // Probes each target of a rule as a caller would reach it: DNS, filters, connect, TLS, first byte.
 import { isIP } from 'node:net'
 import type { AgentCall, RulePath } from '../../agent/plugin.ts'
-import type { Probe, Seen } from './dial.ts'
+import type { Probe, ProbeResult } from './dial.ts'
 import { dialTcp } from './dial-tcp.ts'
 import { dialUdp } from './dial-udp.ts'
 import { type Ask, type ProbedTarget, probeMs } from './wire.ts'
@@ -38,18 +38,18 @@ interface HostPort {
   readonly port: number
 }
 
-function checkFilters({ host, port }: HostPort, { targetRefusal }: RulePath): Seen {
+function checkFilters({ host, port }: HostPort, { targetRefusal }: RulePath): ProbeResult {
   const refusal = isIP(host) === 0 ? null : targetRefusal(host, port, host)
   return refusal === null ? {} : { error: refusal }
 }
 
-async function probeTarget(target: HostPort, probe: Probe): Promise<Seen> {
+async function probeTarget(target: HostPort, probe: Probe): Promise<ProbeResult> {
   const { host, port } = target
   const { path, call } = probe
   const begun = call.clock.monotonic()
   const answer = await within(lookUpMs, call.paths.resolve(host, path.plan), call)
   const age = call.paths.ageMs(host)
-  const lookUp: Seen =
+  const lookUp: ProbeResult =
     isIP(host) === 0
       ? {
           dns_ms: call.clock.monotonic() - begun,

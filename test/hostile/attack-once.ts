@@ -6,14 +6,14 @@ import { text } from 'node:stream/consumers'
 import { spawnChild } from '../support/child-process.ts'
 import type { TestFolder } from '../support/test-cluster.ts'
 import { token } from '../support/test-cluster.ts'
-import { type Measured, probe, watchMemory } from './probe.ts'
+import { type LatencyStats, probe, watchMemory } from './probe.ts'
 import type { AttackName, Target } from './target.ts'
 import { eventsNamed, openWorld, type World } from './world.ts'
 
 interface Outcome {
   readonly did: Readonly<Record<string, number>>
-  readonly quiet: Measured // API latency without an attack
-  readonly attacked: Measured | null
+  readonly quiet: LatencyStats // API latency without an attack
+  readonly attacked: LatencyStats | null
   readonly exchanges: number // of the honest user during the attack
   readonly memoryMib: {
     readonly before: number
@@ -153,7 +153,7 @@ async function brokenRoutes({ cluster, target }: World): Promise<string[]> {
 }
 
 /** Compares the latency with the limit, or with a higher one if this machine is slow even without an attack. */
-function slowness(name: AttackName, quiet: Measured, attacked: Measured): string[] {
+function slowness(name: AttackName, quiet: LatencyStats, attacked: LatencyStats): string[] {
   const limitMs = Math.max(p99LimitMs[name], 3 * quiet.p99Ms)
   return attacked.p99Ms <= limitMs
     ? []

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { quantile } from '../bench/seeded-server.ts'
 import type { TestCluster } from '../support/test-cluster.ts'
 
-export interface Measured {
+export interface LatencyStats {
   readonly count: number
   readonly p50Ms: number
   readonly p99Ms: number
@@ -14,7 +14,7 @@ const paths = ['/v1/auth/status', '/v1/clients', '/v1/rules', '/v1/stats/summary
 const everyMs = 50
 
 /** Calls the API as a superadmin until `stop`, one request at a time. Rejects if a response is not 200. */
-export async function probe({ call }: TestCluster, stop: AbortSignal): Promise<Measured> {
+export async function probe({ call }: TestCluster, stop: AbortSignal): Promise<LatencyStats> {
   const tookMs: number[] = []
   while (!stop.aborted)
     for (const path of paths) {

@@ -9,7 +9,7 @@ import { recordStatements } from '../support/record-statements.ts'
 import { notOnPostgres, notRepeated } from '../support/store.ts'
 
 /** Starts a server with all plugins, and a superadmin with a token. */
-async function serving(t: Test) {
+async function startServing(t: Test) {
   const app = await testServer(t)
   const token = newSecret()
   await app.server.depsOf('users').store.change(async em => {
@@ -44,7 +44,7 @@ async function serving(t: Test) {
 const skip = notOnPostgres('it counts statements of SQLite') || notRepeated('it counts statements')
 
 t.test('a small change is one commit of few statements', { skip }, async t => {
-  const { costOf } = await serving(t)
+  const { costOf } = await startServing(t)
   const rename = (display_name: string) => costOf('PATCH', '/v1/users/root', { display_name })
   await rename('first') // warms the cache
 
@@ -58,7 +58,7 @@ t.test(
   'a rule is three commits: the rule, the acknowledgement of its agent, and the status of the reply',
   { skip },
   async t => {
-    const { app, costOf } = await serving(t)
+    const { app, costOf } = await startServing(t)
     const { clientId } = await connectAcceptingAgent(t, app, 'edge')
     const targets = [{ host: '192.0.2.1', port: 80 }]
     const create = (port: number) =>

@@ -14,7 +14,7 @@ export interface StoredRule {
 }
 
 /** Bytes of a rule since an epoch began. */
-export interface Counted {
+export interface CountedBytes {
   readonly ruleId: string
   readonly epoch: string
   readonly seq: number
@@ -28,13 +28,13 @@ type Change =
   | { readonly generation: string }
   | { readonly put: StoredRule }
   | { readonly dropped: string }
-  | { readonly counted: Counted }
+  | { readonly counted: CountedBytes }
 
 interface Epoch {
   readonly name: string
   seq: number
   committed: number // the last seq that the server has
-  readonly rows: Map<string, Counted>
+  readonly rows: Map<string, CountedBytes>
 }
 
 export class AgentState {
@@ -93,7 +93,7 @@ export class AgentState {
   }
 
   /** Everything ever counted. */
-  counted = (): readonly Counted[] => this.#epochs.flatMap(({ rows }) => [...rows.values()])
+  counted = (): readonly CountedBytes[] => this.#epochs.flatMap(({ rows }) => [...rows.values()])
 
   #do(change: Change): void {
     this.#keep(change)
@@ -116,7 +116,7 @@ export class AgentState {
 
 const someBytes = (): number => Math.floor(Math.random() * 100_000)
 
-const rowOf = ({ ruleId, port, bytesIn, bytesOut }: Counted) =>
+const rowOf = ({ ruleId, port, bytesIn, bytesOut }: CountedBytes) =>
   encodeRow({ ...noCounts, ruleId, kind: 'port', key: String(port), bytesIn, bytesOut })
 
 /** Returns a function that opens the state of an agent, as stored in the file. '' stores nothing: each start is a new agent. */

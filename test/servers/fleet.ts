@@ -13,7 +13,7 @@ import { connectAgent, type ScriptedAgent, scriptedResponse } from '../../kit/sc
 import { RulePush, RuleRemove, messages as ruleMessages, updateCapability } from '../../plugins/rules/wire.ts'
 import { agentAddress } from '../bench/scale/agent-address.ts'
 import { serveOrders } from '../bench/scale/processes.ts'
-import { type AgentState, type Counted, openAgentStates, type StoredRule } from './agent-states.ts'
+import { type AgentState, type CountedBytes, openAgentStates, type StoredRule } from './agent-states.ts'
 import type { Agent } from './server-place.ts'
 
 export type FleetOrder =
@@ -43,7 +43,7 @@ export type Arrivals = Readonly<Record<string, number>>
 
 export interface FleetState {
   readonly pending: number // reports without acknowledgement
-  readonly counted: readonly Counted[]
+  readonly counted: readonly CountedBytes[]
   readonly rules: readonly StoredRule[]
 }
 

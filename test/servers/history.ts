@@ -1,12 +1,12 @@
 // The log of a run for one register: its writes with their tries, and its reads.
 import { isMade } from './changes.ts'
 import { firstValue } from './register.ts'
-import type { Called, Line, Promoted } from './run-log.ts'
+import type { CallAttempt, Line, StandbyPromotion } from './run-log.ts'
 
 export interface Write {
   readonly value: number
   readonly began: number
-  readonly tries: readonly Called[]
+  readonly tries: readonly CallAttempt[]
 }
 
 export interface Read {
@@ -48,14 +48,14 @@ export function registersOf(lines: readonly Line[]): Register[] {
 }
 
 /** Tries with one key are one write. */
-const writesOf = (calls: readonly Called[]): Write[] =>
+const writesOf = (calls: readonly CallAttempt[]): Write[] =>
   [...Map.groupBy(calls, ({ key = '' }) => key).values()]
     .map(tries => tries.toSorted((a, b) => a.began - b.began))
     .map(tries => ({ value: tries[0]?.sent ?? -1, began: tries[0]?.began ?? 0, tries }))
     .toSorted((a, b) => a.value - b.value)
 
 /** Returns the eras of a register: one, or two if a standby took over. */
-export function erasOf(ruleId: string, promoted: Promoted | undefined): Era[] {
+export function erasOf(ruleId: string, promoted: StandbyPromotion | undefined): Era[] {
   const from = Number.NEGATIVE_INFINITY
   const until = Number.POSITIVE_INFINITY
   if (!promoted) return [{ first: 0, from, until }]

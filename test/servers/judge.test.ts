@@ -2,15 +2,15 @@
 import t from 'tap'
 import { judge } from './judge.ts'
 import { firstValue } from './register.ts'
-import type { Called, End, Line, Promoted } from './run-log.ts'
+import type { CallAttempt, End, Line, StandbyPromotion } from './run-log.ts'
 
 const ruleId = '01J8Z5M9C5W7R2T4V6X8Y0A1B3'
 const path = `/v1/rules/${ruleId}`
 const credential = 'CREDENTIAL'
 
-type Part = Partial<Called> & Pick<Called, 'began' | 'ended'>
+type Part = Partial<CallAttempt> & Pick<CallAttempt, 'began' | 'ended'>
 
-const call = (part: Part): Called => ({
+const call = (part: Part): CallAttempt => ({
   kind: 'call',
   server: 'a',
   method: 'GET',
@@ -20,12 +20,12 @@ const call = (part: Part): Called => ({
   code: '',
   ...part
 })
-const write = (sent: number, began: number, ended: number, part: Partial<Called> = {}): Called =>
+const write = (sent: number, began: number, ended: number, part: Partial<CallAttempt> = {}): CallAttempt =>
   call({ method: 'PATCH', key: `key${sent}`, sent, began, ended, ...part })
-const read = (got: number, began: number, ended: number): Called => call({ got, began, ended })
-const me = (began: number, status: number): Called =>
+const read = (got: number, began: number, ended: number): CallAttempt => call({ got, began, ended })
+const me = (began: number, status: number): CallAttempt =>
   call({ path: '/v1/users/me', by: credential, began, ended: began + 1, status })
-const revoke = (began: number, ended: number): Called =>
+const revoke = (began: number, ended: number): CallAttempt =>
   call({ method: 'DELETE', path: `/v1/users/ann/credentials/${credential}`, status: 204, began, ended })
 
 const bytes = { bytesIn: 100, bytesOut: 50 }
@@ -108,7 +108,7 @@ t.test('a log without a failover', async t => {
   for (const [name, lines, wrong] of cases) t.same(wrongIn(lines), wrong, name)
 })
 
-const promotion: Promoted = {
+const promotion: StandbyPromotion = {
   kind: 'promoted',
   began: 100,
   killed: 200,

@@ -1,7 +1,7 @@
 // Judges the log of a run: pure functions of its lines.
 import { isMade } from './changes.ts'
 import { acknowledgedAt, erasOf, isLoose, plain, type Register, registersOf } from './history.ts'
-import type { Bytes, Called, End, Ended, Line, Promoted } from './run-log.ts'
+import type { Bytes, CallAttempt, End, Line, ServerExit, StandbyPromotion } from './run-log.ts'
 import { unexplainedReads } from './unexplained-reads.ts'
 
 export interface Verdict {
@@ -10,10 +10,10 @@ export interface Verdict {
 }
 
 interface Story {
-  readonly calls: readonly Called[]
+  readonly calls: readonly CallAttempt[]
   readonly registers: readonly Register[]
-  readonly promoted: Promoted | undefined
-  readonly ended: readonly Ended[]
+  readonly promoted: StandbyPromotion | undefined
+  readonly ended: readonly ServerExit[]
   readonly end: End
 }
 
@@ -121,7 +121,7 @@ function opened({ calls, promoted }: Story): readonly unknown[] {
     if (id !== undefined)
       revokedAt.set(id, Math.min(one.ended, revokedAt.get(id) ?? Number.POSITIVE_INFINITY))
   }
-  const isRestoring = ({ began, ended }: Called): boolean =>
+  const isRestoring = ({ began, ended }: CallAttempt): boolean =>
     promoted !== undefined && ended > promoted.killed && began < promoted.restored
   return calls.filter(
     one => one.status === 200 && one.began > (revokedAt.get(one.by) ?? Infinity) && !isRestoring(one)

@@ -5,7 +5,7 @@ import { codeOf, isMade } from './changes.ts'
 import type { Call, Reply, Server } from './server-place.ts'
 
 /** One try of a call at one server. */
-export interface Called {
+export interface CallAttempt {
   readonly kind: 'call'
   readonly server: string
   readonly method: string
@@ -29,7 +29,7 @@ export interface Fault {
 }
 
 /** A server has exited although nobody killed it. */
-export interface Ended {
+export interface ServerExit {
   readonly kind: 'ended'
   readonly server: string
   readonly code: number | string
@@ -37,7 +37,7 @@ export interface Ended {
 }
 
 /** A standby that was behind has taken over. */
-export interface Promoted {
+export interface StandbyPromotion {
   readonly kind: 'promoted'
   readonly began: number // everything stored until then is in the standby
   readonly killed: number // the primary
@@ -64,7 +64,7 @@ export interface Bytes {
   readonly bytesOut: number
 }
 
-export type Line = Called | Fault | Ended | Promoted | End
+export type Line = CallAttempt | Fault | ServerExit | StandbyPromotion | End
 
 export interface Recorder {
   add(line: Line): void
@@ -84,7 +84,7 @@ export function openRecorder(file: string): Recorder {
   }
 }
 
-export const isWritten = (line: Line): line is Called =>
+export const isWritten = (line: Line): line is CallAttempt =>
   line.kind === 'call' && line.method === 'PATCH' && isMade(line)
 
 export const readRecord = (file: string): Line[] =>
@@ -108,7 +108,12 @@ export const recorded = (server: Server, { add }: Recorder): Server => ({
   }
 })
 
-function lineOf(server: string, { method, path, body, key, by }: Call, reply: Reply, began: number): Called {
+function lineOf(
+  server: string,
+  { method, path, body, key, by }: Call,
+  reply: Reply,
+  began: number
+): CallAttempt {
   const sent = registerOf(body)
   const got = registerOf(reply.body)
   return {

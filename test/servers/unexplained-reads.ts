@@ -5,10 +5,10 @@
 // primary lacks may be applied again if a server still retries it, since the record of its key is lost. Such a loose
 // write may be read at any time, but never again after another value was read or written over it.
 import { acknowledgedAt, type Era, erasOf, isLoose, type Read, type Register, type Write } from './history.ts'
-import type { Promoted } from './run-log.ts'
+import type { StandbyPromotion } from './run-log.ts'
 
 /** Returns the reads that no order explains. */
-export function unexplainedReads(register: Register, promoted: Promoted | undefined): object[] {
+export function unexplainedReads(register: Register, promoted: StandbyPromotion | undefined): object[] {
   const eras = erasOf(register.ruleId, promoted)
   const judges = eras.map(era => ({ era, judge: judgeOf(register.writes, era) }))
   return register.reads.flatMap(read => {

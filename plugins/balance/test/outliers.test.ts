@@ -174,14 +174,14 @@ t.test('a reopened rule counts from 0', async t => {
 t.test('an ejection waits for its reason if counters are ahead', async t => {
   const outliers = new Outliers()
   const failed = { health: 'failed' as const, failures: 3, connects: 0, connectMs: 0 }
-  const look = (at: number) =>
+  const judgeAt = (at: number) =>
     outliers.judge([{ name: 'a', tier: 0, weight: 1, observed: failed }], byDefault, at)
   outliers.begin(['a'], 0)
 
-  look(1_000)
+  judgeAt(1_000)
   t.same(outliers.parts(['a'], byDefault, 1_000), [{ share: 1 }])
   outliers.failed('a', 'timeout')
-  look(1_001)
+  judgeAt(1_001)
 
   t.same(outliers.parts(['a'], byDefault, 1_001), [{ reason: 'timeout', untilMs: 11_001 }])
 })

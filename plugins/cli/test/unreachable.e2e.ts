@@ -12,7 +12,7 @@ import { freePort } from '../../../test/support/ports.ts'
 import { sluice, start } from '../../../test/support/process.ts'
 import { makeCertificate } from '../../certificate/make-certificate.ts'
 
-async function listening(t: Test, server: Server | Tcp): Promise<number> {
+async function listenOnFreePort(t: Test, server: Server | Tcp): Promise<number> {
   await once(server.listen(0, '0.0.0.0'), 'listening')
   t.teardown(() => server.close())
   return (server.address() as AddressInfo).port
@@ -23,9 +23,9 @@ const list = (origin: string, env: Readonly<Record<string, string>> = {}) =>
 
 t.test('the error names cause and remedy, and the exit code is 69', async t => {
   const { cert, key } = await makeCertificate(['sluice.test'])
-  const tls = await listening(t, createServer({ cert, key }))
-  const http = await listening(t, createPlain())
-  const mute = await listening(
+  const tls = await listenOnFreePort(t, createServer({ cert, key }))
+  const http = await listenOnFreePort(t, createPlain())
+  const mute = await listenOnFreePort(
     t,
     createTcp(socket => socket.destroy())
   )

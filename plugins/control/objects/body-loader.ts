@@ -6,13 +6,13 @@ type Rows = readonly ManagedObject[] // of one client and kind
 type ById = ReadonlyMap<string, unknown>
 export type BodyLoader = (kind: ObjectKind, rows: Rows) => Promise<ById>
 
-interface Asked {
+interface PendingRead {
   readonly rows: Rows
   readonly done: PromiseWithResolvers<ById>
 }
 
 export function openBodyLoader({ store }: Pick<Kernel, 'store'>): BodyLoader {
-  const asked = new Map<ObjectKind, Asked[]>()
+  const asked = new Map<ObjectKind, PendingRead[]>()
   const load = (kind: ObjectKind, rows: Rows): Promise<ById> => store.read(em => kind.load(rows, em))
 
   async function loadTogether(kind: ObjectKind): Promise<void> {

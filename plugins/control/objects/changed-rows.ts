@@ -4,12 +4,12 @@ import type { ManagedObject } from '../../../kernel/control/managed-objects.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { openYieldQueue } from './yield-queue.ts'
 
-interface Asked {
+interface ChangedRowsQuery {
   readonly clientId: string
   readonly after: number // a revision
 }
 /** Returns the rows of a client that changed after the revision, in the order of their change. */
-type Read = (asked: Asked) => Promise<readonly ManagedObject[]>
+type Read = (asked: ChangedRowsQuery) => Promise<readonly ManagedObject[]>
 export interface ChangedRows {
   readonly alone: Read // at once
   readonly together: Read // in a batch with other clients
@@ -22,13 +22,13 @@ type ByClient = ReadonlyMap<string, readonly ManagedObject[]>
 
 export function openChangedRows({ store }: Pick<Kernel, 'store'>): ChangedRows {
   const turn = openYieldQueue(clientsPerTurn)
-  let group: { readonly asked: Asked[]; readonly rows: Promise<ByClient> } | null = null
+  let group: { readonly asked: ChangedRowsQuery[]; readonly rows: Promise<ByClient> } | null = null
 
-  const read = async (asked: readonly Asked[]): Promise<ByClient> =>
+  const read = async (asked: readonly ChangedRowsQuery[]): Promise<ByClient> =>
     Map.groupBy(await store.read(em => changedOf(asked, em)), ({ clientId }) => clientId)
 
   function openGroup() {
-    const asked: Asked[] = []
+    const asked: ChangedRowsQuery[] = []
     const rows = new Promise<ByClient>(resolve => {
       process.nextTick(() => {
         group = null // everyone of this turn has asked
@@ -50,7 +50,7 @@ export function openChangedRows({ store }: Pick<Kernel, 'store'>): ChangedRows {
 }
 
 /** `cross join` keeps SQLite from reading the whole table. */
-async function changedOf(asked: readonly Asked[], em: EntityManager): Promise<ManagedObject[]> {
+async function changedOf(asked: readonly ChangedRowsQuery[], em: EntityManager): Promise<ManagedObject[]> {
   const rows = await em.execute<(Omit<ManagedObject, 'revision'> & { readonly revision: number | string })[]>(
     `with asked (client_id, revision) as (values ${asked.map(() => '(?, cast(? as bigint))')})
      select object.client_id as "clientId", object.kind, object.id, object.revision, object.removal

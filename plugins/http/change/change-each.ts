@@ -66,7 +66,7 @@ export const openChangeEach =
   }
 
 /** A requested change of a part, which waits for the transaction of its group. */
-interface Asked {
+interface QueuedChange {
   readonly of: Resource | ((made: never) => Resource)
   readonly work: Work<unknown>
   readonly resolve: (made: never) => void
@@ -78,14 +78,14 @@ interface Made {
   readonly decision: Decision
 }
 
-interface Refused {
+interface RefusedChange {
   readonly fault: Fault
   readonly error: unknown // the fault, or its cause
 }
 
-type Outcome = Made | Refused | null // null: the part was refused before it requested a change
+type Outcome = Made | RefusedChange | null // null: the part was refused before it requested a change
 
-const isRefused = (outcome: Outcome): outcome is Refused => outcome !== null && 'fault' in outcome
+const isRefused = (outcome: Outcome): outcome is RefusedChange => outcome !== null && 'fault' in outcome
 
 /** Rolls back a transaction and ends the parts that take part in it. */
 class Undone extends Error {
@@ -132,8 +132,8 @@ class Group {
 
   /** Runs a part until it requests its change or is refused. */
   #start(part: Part) {
-    const asked = Promise.withResolvers<Asked | null>()
-    const change = (of: Asked['of'], work: Work<unknown>) =>
+    const asked = Promise.withResolvers<QueuedChange | null>()
+    const change = (of: QueuedChange['of'], work: Work<unknown>) =>
       new Promise((resolve, reject) => asked.resolve({ of, work, resolve, reject }))
     const { principal } = this.#call
     const result = part
@@ -148,7 +148,7 @@ class Group {
 
   async #change(
     parts: readonly Part[],
-    asked: readonly (Asked | null)[],
+    asked: readonly (QueuedChange | null)[],
     first: number,
     started: readonly { readonly result: Promise<PartResult> }[]
   ): Promise<readonly Outcome[]> {
@@ -170,7 +170,7 @@ class Group {
   }
 
   /** Makes one change and its entry in a savepoint, which a refusal rolls back. */
-  async #make(part: Part, { of, work }: Asked, em: EntityManager): Promise<Made | Refused> {
+  async #make(part: Part, { of, work }: QueuedChange, em: EntityManager): Promise<Made | RefusedChange> {
     try {
       return await em.transactional(async em => {
         const result = await work(em)
@@ -183,7 +183,7 @@ class Group {
     }
   }
 
-  #settle(asked: Asked | null | undefined, outcome: Outcome): void {
+  #settle(asked: QueuedChange | null | undefined, outcome: Outcome): void {
     if (isRefused(outcome)) asked?.reject(outcome.error)
     else if (this.#options.isRehearsal) asked?.reject(new Undone())
     else if (outcome) asked?.resolve(outcome.result as never)

@@ -112,7 +112,7 @@ t.test('the oldest of five unread pages is closed', async t => {
   for (const page of others) page.destroy()
 })
 
-async function listening(t: Test) {
+async function startListener(t: Test) {
   const { made, clock, scrape } = open()
   const { port, close } = await openListener({ clock, log: recordLog([]), listen: '127.0.0.1:0', scrape })
   t.teardown(close)
@@ -126,7 +126,7 @@ async function listening(t: Test) {
 }
 
 t.test('a scraper that disconnects midway ends only its own page', async t => {
-  const { made, begin } = await listening(t)
+  const { made, begin } = await startListener(t)
   const [leaving, staying] = [await begin(), await begin()]
   await once(leaving, 'readable')
 
@@ -138,7 +138,7 @@ t.test('a scraper that disconnects midway ends only its own page', async t => {
 })
 
 t.test('a scraper that stops reading is sent no more', async t => {
-  const { made, begin } = await listening(t)
+  const { made, begin } = await startListener(t)
   const slow = await begin()
   slow.pause()
   const other = await text(await begin())

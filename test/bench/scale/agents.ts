@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises'
 import { quantile } from '../seeded-server.ts'
 import type { Bench } from './bench.ts'
 import { callsMeanwhile } from './calls.ts'
-import type { FleetOrder, Joined, Switched, Waits } from './fleet.ts'
+import type { FleetOrder, ReconnectResult, SwitchTimes, Waits } from './fleet.ts'
 import { cpuMsOf, residentMiB } from './processes.ts'
 
 const grows = 'agents'
@@ -13,9 +13,9 @@ const rounds = 3
 
 const order = <A>({ fleet }: Bench, request: FleetOrder): Promise<A> => fleet.ask<A>(request)
 
-export async function join(bench: Bench): Promise<Joined> {
+export async function join(bench: Bench): Promise<ReconnectResult> {
   const { controlPort: port, fingerprint } = bench.server
-  return order<Joined>(bench, { do: 'join', port, fingerprint })
+  return order<ReconnectResult>(bench, { do: 'join', port, fingerprint })
 }
 
 /** All agents connect to a server that has just started. Each already has its rules. */
@@ -25,7 +25,7 @@ export async function reconnect(bench: Bench): Promise<void> {
   await order(bench, { do: 'agents', agents, generation })
   const before = cpuMsOf(server.pid)
   const beforeMiB = residentMiB(server.pid)
-  let joined: Joined = { ms: 0, refused: 0, cpuMs: 0 }
+  let joined: ReconnectResult = { ms: 0, refused: 0, cpuMs: 0 }
   const waits = await callsMeanwhile(bench, server, async () => {
     joined = await join(bench)
   })
@@ -63,7 +63,7 @@ export async function changeForAll(bench: Bench): Promise<void> {
     await reply.arrayBuffer()
   })
   const tookMs = performance.now() - began
-  const { at } = await order<Switched>(bench, { do: 'switched' })
+  const { at } = await order<SwitchTimes>(bench, { do: 'switched' })
   const firstAt = at.reduce((least, one) => Math.min(least, one), Number.POSITIVE_INFINITY)
   note('change for all agents: time until the first has it', 'ms', grows, firstAt - beganAt)
   const sentMs = at.map(one => one - firstAt)

@@ -16,7 +16,7 @@ export type FleetOrder =
   | { readonly do: 'switched' }
   | { readonly do: 'leave' }
 
-export interface Joined {
+export interface ReconnectResult {
   readonly ms: number // until all are connected
   readonly refused: number // handshakes
   readonly cpuMs: number // of this process
@@ -25,7 +25,7 @@ export interface Waits {
   readonly waits: readonly number[] // ms of each
 }
 /** The time at which each agent got the switch, in ms since 1970. */
-export interface Switched {
+export interface SwitchTimes {
   readonly at: readonly number[]
 }
 
@@ -70,7 +70,7 @@ async function join({ port, fingerprint }: { readonly port: number; readonly fin
   const before = process.cpuUsage()
   connected = await Promise.all(fleet.map(one))
   const { user, system } = process.cpuUsage(before)
-  return { ms: performance.now() - began, refused, cpuMs: (user + system) / 1000 } satisfies Joined
+  return { ms: performance.now() - began, refused, cpuMs: (user + system) / 1000 } satisfies ReconnectResult
 }
 
 /** Each agent reports new bytes of each of its rules, spread over each round. */
@@ -131,5 +131,5 @@ await serveOrders(async (order: FleetOrder) => {
   }
   const at = switchedAt
   switchedAt = []
-  return { at } satisfies Switched
+  return { at } satisfies SwitchTimes
 })

@@ -14,7 +14,7 @@ import type { Bench } from './bench.ts'
 import { creates, reads, scrape, writes } from './calls.ts'
 import { openFigures } from './figures.ts'
 import { residentMiB, startHelper } from './processes.ts'
-import { type Seeded, type Size, seed } from './seed.ts'
+import { type SeedResult, type Size, seed } from './seed.ts'
 import { streams } from './streams.ts'
 
 const page = join(import.meta.dirname, '..', 'SCALE.md')
@@ -55,7 +55,7 @@ async function at(factor: number): Promise<void> {
   console.error(`-- ${factor}x: ${JSON.stringify(size)}`)
   const fleet = startHelper('fleet.ts')
   const callers = startHelper('callers.ts')
-  let seeded: Seeded | null = null
+  let seeded: SeedResult | null = null
   try {
     await withSeededServer(
       db => {

@@ -21,7 +21,7 @@ export interface EventStream {
   readonly path: string
 }
 
-export interface Seeded {
+export interface SeedResult {
   readonly adminToken: string
   readonly ownerToken: string
   readonly agents: readonly SeededAgent[]
@@ -35,7 +35,7 @@ const streamsPerUser = 16 // the server's limit
  * Fills a store with users, clients, rules and traffic totals. Users own the watched rules, at most 16 each. The user
  * `owner` owns a tenth of the other rules, and a superadmin owns the rest.
  */
-export function seed(db: Database, { users, clients, rules, watchers }: Size): Seeded {
+export function seed(db: Database, { users, clients, rules, watchers }: Size): SeedResult {
   const insert = prepareInserts(db)
   const adminToken = newSecret()
   const ownerToken = newSecret()
