@@ -16,7 +16,7 @@ t.test('the first byte is forwarded within a minute', { skip: skipReason, timeou
   const server = await startServer(`${t.testdir()}/data`)
   t.teardown(server.kill)
   await completeSetup(page, server.link)
-  await page.getByLabel('Client port').fill(String(clientPort))
+  await page.getByLabel('Listen port').fill(String(clientPort))
   await page.getByLabel('Target host').fill('127.0.0.1')
   await page.getByLabel('Target port').fill(String(targetPort))
   await page.getByRole('button', { name: 'Create rule' }).click()
