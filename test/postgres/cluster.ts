@@ -6,6 +6,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { PostgresPlace } from '../../kernel/store/sql/database.ts'
+import { guardDirectory, guardGroup } from '../support/child-process.ts'
 
 /** Never syncs, because no data outlives the run. May have a standby. */
 export const followed = `
@@ -78,6 +79,7 @@ function clusterIn(dir: string, port: number, settings: string, env: Env): Stand
     if (isRunning === (word === 'start')) return
     pgCtl('-m', 'immediate', word)
     isRunning = word === 'start'
+    if (isRunning) guardGroup(pid()) // pg_ctl detaches the postmaster from this process
   }
   return {
     dir,
@@ -87,7 +89,7 @@ function clusterIn(dir: string, port: number, settings: string, env: Env): Stand
     stop: () => control('stop'),
     kill() {
       const all = signal('SIGKILL')
-      while (all.some(isRunningStill)) execFileSync('sleep', ['0.01'])
+      while (all.some(isProcessRunning)) execFileSync('sleep', ['0.01'])
       for (const file of [join(data, 'postmaster.pid'), join(dir, `.s.PGSQL.${port}.lock`)]) rmSync(file) // a zombie with this pid may remain where nobody reaps it
       isRunning = false
     },
@@ -110,6 +112,7 @@ function clusterIn(dir: string, port: number, settings: string, env: Env): Stand
 
 function emptyDir(): string {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-postgres-'))
+  guardDirectory(dir)
   const owner = ownerOfPostgres()
   if (owner) chownSync(dir, owner.uid, owner.gid)
   return dir
@@ -128,7 +131,8 @@ function versionOf(path: string): number {
   return Number(/\d+/.exec(path)?.[0] ?? 0)
 }
 
-function isRunningStill(pid: number): boolean {
+/** False for a zombie, which stays where nobody reaps it. */
+export function isProcessRunning(pid: number): boolean {
   const stat = `/proc/${pid}/stat`
   return existsSync(stat) && !/\) [ZX] /.test(readFileSync(stat, 'utf8'))
 }
