@@ -18,7 +18,7 @@ import { openDataDir } from './store/data-dir.ts'
 import { kernelStore } from './store/kernel-store.ts'
 import { recordVersion } from './store/newest-version.ts'
 import { type Database, openStore } from './store/open.ts'
-import { placeFromKeys } from './store/sql/database.ts'
+import { readPlace } from './store/sql/database.ts'
 import { openCodec } from './wire/codec.ts'
 import { wireMessages } from './wire/envelope.ts'
 import { bindHandlers } from './wire/message.ts'
@@ -38,7 +38,7 @@ interface WireOptions extends ServerOptions {
   readonly isShared?: true // peer servers may use the store at the same time
 }
 
-export interface WiredServer {
+export interface Wiring {
   readonly plugins: readonly Plugin[]
   readonly depsOf: (plugin: string) => Kernel
   readonly http: HttpHost
@@ -46,7 +46,7 @@ export interface WiredServer {
   readonly releases: Releases
 }
 
-export interface Server extends Pick<WiredServer, 'http' | 'control' | 'depsOf'> {
+export interface Server extends Pick<Wiring, 'http' | 'control' | 'depsOf'> {
   readonly origin: string // of the operator API
   stop(): Promise<void>
 }
@@ -96,12 +96,7 @@ function warnOfWeakToken({ keys: { operator_token: token }, log }: ServerOptions
 }
 
 /** Checks, orders and configures the plugins, and opens the store and all services. Starts nothing. */
-export async function wire({
-  clock = systemClock,
-  log,
-  dataDir,
-  ...options
-}: WireOptions): Promise<WiredServer> {
+export async function wire({ clock = systemClock, log, dataDir, ...options }: WireOptions): Promise<Wiring> {
   throwProblems(pluginProblems(options.plugins))
   const plugins = inDependencyOrder(options.plugins)
   let depsOf = (name: string): Kernel => {
@@ -114,7 +109,7 @@ export async function wire({
   const codec = openCodec([...wireMessages, ...plugins.flatMap(({ messages }) => messages ?? [])])
   const releases = new Releases()
   try {
-    const place = placeFromKeys(server, openDataDir(dataDir, releases.defer), options.isShared)
+    const place = readPlace(server, openDataDir(dataDir, releases.defer), options.isShared)
     const opened = await (options.openStore ?? openStore)(place, [kernelStore, ...plugins])
     releases.defer(opened.close)
     const store = options.wrapStore?.(opened) ?? opened

@@ -19,7 +19,7 @@ import { isAtLeast } from '../../kernel/base/version-range.ts'
 import type { Print } from '../../kernel/cli/command.ts'
 import { sync } from '../../kernel/platform/sync-file.ts'
 import { openStore } from '../../kernel/store/open.ts'
-import { placeFromKeys } from '../../kernel/store/sql/database.ts'
+import { readPlace } from '../../kernel/store/sql/database.ts'
 import type { PluginStore } from '../../kernel/store/sql/migrations.ts'
 import { copyTo, damageIn, setMark } from '../../kernel/store/sqlite/dialect.ts'
 import { certificateFile, currentCertificate } from '../certificate/exports.ts'
@@ -65,7 +65,7 @@ export function storeFileIn(
   { dataDir, keys }: Pick<Source, 'dataDir' | 'keys'>,
   instead: (url: string) => string
 ): string {
-  const place = placeFromKeys(keys, join(dataDir, 'sluice.db'))
+  const place = readPlace(keys, join(dataDir, 'sluice.db'))
   if (typeof place === 'string') return place
   throw new Fault(wrongUsage, `the store is in PostgreSQL: ${instead(place.url)}`)
 }

@@ -6,7 +6,7 @@ import type { EntityManager } from '@mikro-orm/sql'
 import { timestamp } from '../../kernel/base/clock.ts'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { openStore } from '../../kernel/store/open.ts'
-import { mayBeShared, type Place, placeFromKeys } from '../../kernel/store/sql/database.ts'
+import { mayBeShared, type Place, readPlace } from '../../kernel/store/sql/database.ts'
 import {
   type Certificate,
   type CertificateSettings,
@@ -61,7 +61,7 @@ interface Server {
 /** Returns the certificate that a server would serve; null if none was made yet. */
 export async function findServedCertificate({ dir, keys, query }: Server): Promise<ServedCertificate | null> {
   const sql = `select name, certificate, key_id, sealed_key from certificate_sealed where name = 'own'`
-  const isShared = typeof placeFromKeys(keys, dir) !== 'string'
+  const isShared = typeof readPlace(keys, dir) !== 'string'
   const [sealed] = isShared ? await query<SealedCertificate>('certificate_sealed', sql) : []
   return servedIn(dir, certificateSettings(keys), sealed)
 }

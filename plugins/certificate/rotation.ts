@@ -6,7 +6,7 @@ import { Fault, tlsInvalid, wrongUsage } from '../../kernel/base/errors.ts'
 import type { CommandCall } from '../../kernel/cli/command.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { openStore } from '../../kernel/store/open.ts'
-import { placeFromKeys } from '../../kernel/store/sql/database.ts'
+import { readPlace } from '../../kernel/store/sql/database.ts'
 import {
   type CertificateFiles,
   type CertificateSettings,
@@ -168,7 +168,7 @@ export async function activate(call: Call, isForced: boolean): Promise<void> {
 }
 
 const storePlace = (call: Pick<Call, 'dataDir' | 'keys'>) =>
-  placeFromKeys(call.keys(), join(call.dataDir(), 'sluice.db'))
+  readPlace(call.keys(), join(call.dataDir(), 'sluice.db'))
 
 async function openRotation(call: Pick<Call, 'open' | 'dataDir' | 'keys'>): Promise<Rotation> {
   const { store, log } = await call.open('certificate')

@@ -5,7 +5,7 @@ import { systemClock } from '../../kernel/base/clock.ts'
 import { Fault } from '../../kernel/base/errors.ts'
 import { lockStore } from '../../kernel/store/data-dir.ts'
 import { type Database, openStore } from '../../kernel/store/open.ts'
-import { type Place, placeFromKeys } from '../../kernel/store/sql/database.ts'
+import { type Place, readPlace } from '../../kernel/store/sql/database.ts'
 import type { DoctorContext, Sample } from './exports.ts'
 import { thisHost } from './host.ts'
 
@@ -46,7 +46,7 @@ export function openContext(given: Given): { context: DoctorContext; close: () =
 
 /** Returns the place of the server's store, or null before the first start. */
 export function storePlace({ dir, keys }: Pick<DoctorContext, 'dir' | 'keys'>): Place | null {
-  const place = placeFromKeys(keys, join(dir, 'sluice.db'))
+  const place = readPlace(keys, join(dir, 'sluice.db'))
   return typeof place !== 'string' || existsSync(place) ? place : null
 }
 

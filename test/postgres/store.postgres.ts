@@ -13,7 +13,7 @@ import { openStore } from '../../kernel/store/open.ts'
 import { abandon } from '../../kernel/store/postgres/abandon.ts'
 import { runAt } from '../../kernel/store/postgres/sessions.ts'
 import { Group } from '../../kernel/store/postgres/transaction.ts'
-import { type PostgresPlace, placeFromKeys } from '../../kernel/store/sql/database.ts'
+import { type PostgresPlace, readPlace } from '../../kernel/store/sql/database.ts'
 import { openTestStore } from '../../kit/test-store.ts'
 import { proxyTo } from './proxy.ts'
 
@@ -443,7 +443,7 @@ t.test('a server runs with the database and the configuration that docs/OPERATIN
     shown('test/postgres/server.toml').replace('/etc/sluice/store-password', join(dir, 'password'))
   )
 
-  const place = placeFromKeys(keys, '')
+  const place = readPlace(keys, '')
 
   if (typeof place === 'string') throw new TypeError('the sample names no database')
   t.equal(place.password, 'a-secret')

@@ -92,11 +92,7 @@ export function isStoreUrl(text: string): boolean {
 }
 
 /** Returns the configured place of the store. `file` in the data directory is the default. Throws Fault. */
-export function placeFromKeys(
-  keys: Readonly<Record<string, unknown>>,
-  file: string,
-  isShared = false
-): Place {
+export function readPlace(keys: Readonly<Record<string, unknown>>, file: string, isShared = false): Place {
   const {
     store_url: url,
     store_listen_url: listen,

@@ -6,7 +6,7 @@ import { Releases } from '../../../kernel/base/releases.ts'
 import { ownVersion } from '../../../kernel/base/version.ts'
 import { inDependencyOrder } from '../../../kernel/dependency-order.ts'
 import { openDataDir } from '../../../kernel/store/data-dir.ts'
-import { isStoreUrl, type Place, placeFromKeys, storeUrls } from '../../../kernel/store/sql/database.ts'
+import { isStoreUrl, type Place, readPlace, storeUrls } from '../../../kernel/store/sql/database.ts'
 import type { PluginStore } from '../../../kernel/store/sql/migrations.ts'
 import { checkFilesystem } from '../../cli/exports.ts'
 import { moveStore, naming } from './move.ts'
@@ -33,7 +33,7 @@ export interface Migrated {
 /** Returns what was moved, and lines that say what to do next. */
 export async function migrateStore(given: Migration): Promise<{ moved: Migrated; next: readonly string[] }> {
   const { args, dataDir, keys, stores } = given
-  const from = placeFromKeys(keys, join(dataDir, 'sluice.db'))
+  const from = readPlace(keys, join(dataDir, 'sluice.db'))
   const to = targetOf(given)
   if (typeof from === 'string' && typeof to === 'string')
     throw new Fault(wrongUsage, '--to: the store is in SQLite already; move it by sluice backup and restore')
@@ -73,9 +73,9 @@ function targetOf({ args, dataDir, keys }: Migration): Place {
     throw new Fault(wrongUsage, `--to must be ${storeUrls}; ${password}`)
   }
   const own = join(dataDir, 'sluice.db')
-  if (passwordFile === undefined) return placeFromKeys({ ...keys, store_url: to }, own)
+  if (passwordFile === undefined) return readPlace({ ...keys, store_url: to }, own)
   try {
-    return placeFromKeys({ store_url: to, store_password_file: passwordFile }, own)
+    return readPlace({ store_url: to, store_password_file: passwordFile }, own)
   } catch (error) {
     return naming('store_password_file', '--password-file')(error)
   }

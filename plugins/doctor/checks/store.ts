@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Fault } from '../../../kernel/base/errors.ts'
 import { openStore } from '../../../kernel/store/open.ts'
 import { stateOf } from '../../../kernel/store/postgres/dialect.ts'
-import { type PostgresPlace, placeFromKeys } from '../../../kernel/store/sql/database.ts'
+import { type PostgresPlace, readPlace } from '../../../kernel/store/sql/database.ts'
 import { brokenReferences, damageIn } from '../../../kernel/store/sqlite/dialect.ts'
 import { storePlace } from '../context.ts'
 import { defineCheck, type Finding } from '../exports.ts'
@@ -131,7 +131,7 @@ export const backup = defineCheck({
     }
   },
   async run({ dir, keys, now, query }) {
-    if (typeof placeFromKeys(keys, dir) !== 'string')
+    if (typeof readPlace(keys, dir) !== 'string')
       return [
         {
           ok: 'the store is in PostgreSQL: use pg_dump or WAL archiving, and also save store.key'
