@@ -23,21 +23,20 @@ export interface Membership {
 export function openMembership({ log, rules }: Services): Membership {
   const pending = {
     clients: new Set<string>(),
-    ruleByClient: new Map<string, string>(),
+    lost: { rules: new Set<string>(), clients: new Set<string>() },
     retries: new Set<string>()
   }
   let isRunning = false
 
   function takeNextScope(): SyncScope | null {
-    const { clients, ruleByClient, retries } = pending
-    const take = <T>(from: { keys(): Iterable<T>; clear(): void }): T[] => {
-      const all = [...from.keys()]
+    const { clients, lost, retries } = pending
+    const take = (from: Set<string>): string[] => {
+      const all = [...from]
       from.clear()
       return all
     }
     if (clients.size > 0) return { clients: take(clients) }
-    if (ruleByClient.size > 0)
-      return { rules: [...new Set(ruleByClient.values())], clients: take(ruleByClient) }
+    if (lost.rules.size > 0) return { rules: take(lost.rules), clients: take(lost.clients) }
     if (retries.size > 0) return { clients: take(retries), onlyRefused: true }
     return null
   }
@@ -63,7 +62,11 @@ export function openMembership({ log, rules }: Services): Membership {
   return {
     syncClient: clientId => enqueue(() => pending.clients.add(clientId)),
     retryClient: clientId => enqueue(() => pending.retries.add(clientId)),
-    syncMember: (clientId, ruleId) => enqueue(() => pending.ruleByClient.set(clientId, ruleId)),
+    syncMember: (clientId, ruleId) =>
+      enqueue(() => {
+        pending.lost.clients.add(clientId)
+        pending.lost.rules.add(ruleId)
+      }),
     retryAll: () =>
       rules.syncMembers({ onlyRefused: true }).catch((error: unknown) => {
         log.error('groups.not_synced', `could not retry refused members of group rules: ${String(error)}`)

@@ -1,5 +1,7 @@
 import t from 'tap'
+import { recordLog } from '../../../kit/record-log.ts'
 import { until } from '../../rules/test/fixture.ts'
+import { openMembership } from '../membership.ts'
 import { groupsFixture, type Refused } from './fixture.ts'
 
 t.test('a group without matching clients is pending, with the reason no_edge', async t => {
@@ -166,4 +168,20 @@ t.test('a client that joined while the server was down gets the rule after the s
   await app.restart()
 
   t.strictSame(await app.states(rule.rule_id), { a: 'pending' })
+})
+
+t.test('a client that loses several members at once has each of them synced', async t => {
+  const synced: string[] = []
+  const membership = openMembership({
+    log: recordLog([]),
+    rules: { syncMembers: async ({ rules = [] } = {}) => void synced.push(...rules) }
+  })
+
+  for (const rule of ['r1', 'r2', 'r3']) membership.syncMember('c', rule)
+
+  await until(
+    async () => synced,
+    rules => rules.length === 3
+  )
+  t.same(synced, ['r1', 'r2', 'r3'])
 })
