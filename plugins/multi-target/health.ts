@@ -184,7 +184,7 @@ const clampToNow = (
   ...(success !== undefined && { last_success_ms: Math.min(success, now) })
 })
 
-/** Returns the targets in the order in which agents try them. */
+/** Returns the targets as agents try them: by priority. */
 const inFailoverOrder = (targets: RuleCore['targets']): RuleCore['targets'] =>
   targets.toSorted((a, b) => a.priority - b.priority)
 
