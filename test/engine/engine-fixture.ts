@@ -207,3 +207,33 @@ export async function untilStable(value: () => number): Promise<void> {
 }
 
 export const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
+
+const firstReadMs = 3000 // a caller that sends nothing for this long is reset
+const maxFirstReads = 1024
+
+export interface FirstReads {
+  readonly waiting: readonly Socket[]
+  readonly end: 'fin' | 'reset' // of one more caller
+  readonly rejected: Readonly<Record<string, number>>
+}
+
+/** Opens as many silent callers as may wait for first bytes, and one more. On a slow machine, tries until all are in time. */
+export async function fillFirstReads(
+  t: Test,
+  port: number,
+  { counters }: Pick<EngineFixture, 'counters'>
+): Promise<FirstReads> {
+  for (;;) {
+    const before = counters().rejected
+    const begunAt = performance.now()
+    const waiting = await Promise.all(Array.from({ length: maxFirstReads }, () => openCaller(t, port)))
+    const end = await endOf(await openCaller(t, port))
+    const rejected = Object.fromEntries(
+      Object.entries(counters().rejected).map(([reason, count]) => [reason, count - (before[reason] ?? 0)])
+    )
+    if (performance.now() - begunAt < firstReadMs - 100) return { waiting, end, rejected }
+    for (const caller of waiting) caller.resetAndDestroy()
+    await until(() => waiting.every(({ closed }) => closed))
+    await untilStable(() => Object.values(counters().rejected).reduce((sum, count) => sum + count, 0))
+  }
+}

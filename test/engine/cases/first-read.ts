@@ -12,6 +12,7 @@ import {
   type EngineCase,
   endOf,
   engineFixture,
+  fillFirstReads,
   noGuards,
   openCaller,
   openTarget,
@@ -314,11 +315,11 @@ export const firstRead: Record<string, EngineCase> = {
   async 'at most 1,024 connections wait for a header at once'(t, openEngine) {
     const { engine, counters } = engineFixture(t, openEngine)
     const rule = await openProxied(t, engine)
-    const waiting = await Promise.all(Array.from({ length: 1_024 }, () => openCaller(t, rule.from)))
 
-    t.equal(await endOf(await openCaller(t, rule.from)), 'reset')
+    const { waiting, end, rejected } = await fillFirstReads(t, rule.from, { counters })
 
-    t.same(counters().rejected, { no_header: 1 })
+    t.equal(end, 'reset')
+    t.same(rejected, { no_header: 1 })
     for (const caller of waiting) caller.resetAndDestroy()
     await until(() => waiting.every(({ closed }) => closed))
     // The engine may see the new caller before the last reset.
