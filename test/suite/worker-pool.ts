@@ -35,12 +35,14 @@ export interface WorkerPool {
 export function openWorkerPool(env: NodeJS.ProcessEnv): WorkerPool {
   const idle: Worker[] = []
   const all = new Set<Worker>()
+  let jobId = Number(process.env['TAP_JOB_ID'] ?? 0) // selects the ports of a worker: see test/support/ports.ts
 
   function startWorker(): Worker {
     const tmp = mkdtempSync(join(tmpdir(), 'suite-'))
     guardDirectory(tmp)
     chmodSync(tmp, 0o755) // other users, such as services, must be able to enter it
-    const worker = { child: forkChild(join(import.meta.dirname, 'worker.ts'), { ...env, TMPDIR: tmp }), tmp }
+    const workerEnv = { ...env, TMPDIR: tmp, TAP_JOB_ID: String(jobId++) }
+    const worker = { child: forkChild(join(import.meta.dirname, 'worker.ts'), workerEnv), tmp }
     all.add(worker)
     return worker
   }

@@ -3,6 +3,7 @@ import './tap-hooks.ts' // first: tap itself loads with these hooks
 import { join, resolve } from 'node:path'
 import { setImmediate as yieldToEvents } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
+import { forgetGivenPorts } from '../support/ports.ts'
 import { findLeftovers, recordState } from './leftovers.ts'
 import { provideTest } from './tap-hooks.ts'
 import { type FileEnd, type FromWorker, fileTimeoutMs } from './worker-pool.ts'
@@ -51,6 +52,7 @@ async function runFile(file: string): Promise<FileEnd> {
   await ended
   await yieldToEvents() // an error that has already happened belongs to this file
   current = null
+  forgetGivenPorts()
   return { hasPassed: test.results?.ok === true, leftovers: await findLeftovers(state) }
 }
 

@@ -3,17 +3,21 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 
 // Ports are below the ephemeral range of the operating system, so that no outgoing connection takes one. Each concurrent
-// test file has its own slice, by the job number of the runner: a port on which one file expects no listener must not be
-// used by another. Without a runner, the process id selects the slice.
+// test process has its own slice, by the job number of the runner: a port on which one file expects no listener must not
+// be used by another. Without a runner, the process id selects the slice.
 const slices = 8
 const sliceWidth = Math.floor((32_768 - 10_000) / slices)
 const lowest = 10_000 + (Number(process.env['TAP_JOB_ID'] ?? process.pid) % slices) * sliceWidth
 const highest = lowest + sliceWidth
 const given = new Set<number>()
+const maxAttempts = 20_000
+
+/** Lets `freePort` return all ports again, for the next test file of a process. */
+export const forgetGivenPorts = (): void => given.clear()
 
 /** Returns the first of `width` consecutive ports that are free for TCP and UDP, IPv4 and IPv6. Never repeats a port. */
 export async function freePort(width = 1): Promise<number> {
-  for (;;) {
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const first = lowest + Math.floor(Math.random() * (highest - lowest - width))
     const ports = Array.from({ length: width }, (_, i) => first + i)
     if (ports.some(port => given.has(port))) continue
@@ -21,6 +25,7 @@ export async function freePort(width = 1): Promise<number> {
     for (const port of ports) given.add(port)
     return first
   }
+  throw new Error(`no ${width} consecutive ports are free in ${lowest}-${highest}; ${given.size} were given`)
 }
 
 /** Returns true if nothing listens on the port, over TCP and UDP, IPv4 and IPv6. */
