@@ -6,7 +6,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { PostgresPlace } from '../../kernel/store/sql/database.ts'
-import { guardDirectory, guardGroup } from '../support/child-process.ts'
+import { guardDirectory, guardGroup, signalProcess } from '../support/child-process.ts'
 
 /** Never syncs, because no data outlives the run. May have a standby. */
 export const followed = `
@@ -71,7 +71,7 @@ function clusterIn(dir: string, port: number, settings: string, env: Env): Stand
   }
   const signal = (name: NodeJS.Signals): readonly number[] => {
     const all = processes()
-    for (const each of all) process.kill(each, name)
+    for (const each of all) signalProcess(each, name) // the others may end with the postmaster
     return all
   }
   let isRunning = false

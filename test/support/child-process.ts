@@ -22,9 +22,12 @@ export async function killChild(child: ChildProcess): Promise<void> {
 }
 
 /** Sends a signal to a process group, unless it has ended. */
-export function signalGroup(group: number, signal: NodeJS.Signals): void {
+export const signalGroup = (group: number, signal: NodeJS.Signals): void => signalProcess(-group, signal)
+
+/** Sends a signal to a process, unless it has ended. */
+export function signalProcess(pid: number, signal: NodeJS.Signals): void {
   try {
-    process.kill(-group, signal)
+    process.kill(pid, signal)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
