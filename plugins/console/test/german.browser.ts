@@ -48,16 +48,22 @@ t.test('German pages contain no English text', { skip: skipReason, timeout: 120_
   })
   const storageState = await first.page.context().storageState()
   await first.close()
-  await t.test('a page that arrives before its texts is German, too', async t => {
+  await t.test('a page is loaded after its texts, which it reads when it is evaluated', async t => {
     const { page, close } = await openPage({ locale: 'de-DE', storageState })
     t.teardown(close)
-    await page.route(/assets\/de-/, async route => {
-      await new Promise(resolve => setTimeout(resolve, 500)) // longer than the page takes to load
-      await route.continue()
+    const order: string[] = []
+    page.on('response', response => {
+      if (/assets\/de-/.test(response.url())) order.push('texts')
     })
+    page.on('request', request => {
+      if (/assets\/ListAndDetail-.*js/.test(request.url())) order.push('page')
+    })
+
     await page.goto(`${server.origin}/users/new`)
+
     await page.getByRole('dialog').getByLabel(de.users.name).waitFor()
     await page.getByRole('columnheader', { name: de.users.role, includeHidden: true }).waitFor()
+    t.same(order, ['texts', 'page'])
   })
 
   const { page, errors, close } = await openPage({ locale: 'de-DE', storageState })
