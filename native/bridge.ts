@@ -10,7 +10,12 @@ interface NativeConnections {
 
 export interface NativeModule {
   readonly NativeEngine: new (
-    options: { readonly bind: readonly string[]; readonly threads: number; readonly splice: boolean },
+    options: {
+      readonly bind: readonly string[]
+      readonly threads: number
+      readonly splice: boolean
+      readonly deadPeerMs: number
+    },
     onEvents: (batch: readonly NativeEvent[]) => void
   ) => NativeEngine
   /** Returns free memory of malloc and pages of program files to the system; the files stay in the page cache. */
@@ -58,7 +63,8 @@ export const eventKinds = [
   'splice-unsupported',
   'pipe-size',
   'connections-ended',
-  'source-over'
+  'source-over',
+  'flow-redialed'
 ] as const
 
 /** One shape for all kinds; fields that a kind does not use are empty or 0. */

@@ -2,7 +2,12 @@
 import { availableParallelism } from 'node:os'
 import { checkBalance } from '../agent/engine/balance.ts'
 import { checkDialFrom } from '../agent/engine/dial-from.ts'
-import type { Engine, EngineEvent, EngineOptions } from '../agent/engine/engine.ts'
+import {
+  defaultDeadPeerMs,
+  type Engine,
+  type EngineEvent,
+  type EngineOptions
+} from '../agent/engine/engine.ts'
 import { checkFirstRead } from '../agent/engine/first-read.ts'
 import { connectionSorts } from '../agent/engine/open-connection.ts'
 import { checkPreamble } from '../agent/engine/preamble.ts'
@@ -25,10 +30,11 @@ export function loadNative(): NativeStatus {
 }
 
 export function openNativeEngine({ NativeEngine }: NativeModule, options: EngineOptions): Engine {
-  const { bind, onEvents, splice = 'on' } = options
+  const { bind, onEvents, splice = 'on', deadPeerMs = defaultDeadPeerMs } = options
   const threads = Math.max(1, options.threads ?? Math.min(availableParallelism(), maxThreads))
-  const native: NativeEngine = new NativeEngine({ bind, threads, splice: splice === 'on' }, batch =>
-    onEvents(batch.map(event => translate(event, reasonOf)))
+  const native: NativeEngine = new NativeEngine(
+    { bind, threads, splice: splice === 'on', deadPeerMs },
+    batch => onEvents(batch.map(event => translate(event, reasonOf)))
   )
   const reasonOf = cachedReasons(native)
   let isStopped = false
@@ -111,6 +117,8 @@ function translate(event: NativeEvent, reasonOf: ReasonOf): EngineEvent {
       return { kind, ruleId: id, host: text, reason }
     case 'flow-evicted':
       return { kind, ruleId: id, target, errno: text }
+    case 'flow-redialed':
+      return { kind, ruleId: id, from: target, to: value, addresses: [text, reason] }
     case 'target-health':
       return { kind, ruleId: id, target, from: health(from), to: health(to), reason }
     case 'meter-empty':
@@ -120,7 +128,7 @@ function translate(event: NativeEvent, reasonOf: ReasonOf): EngineEvent {
     case 'splice-unsupported':
       return { kind, ruleId: id, errno: text }
     case 'pipe-size':
-      return { kind, requestedBytes: value, actualBytes: otherValue, errno: text }
+      return { kind, requestedBytes: value, actualBytes: otherValue, errno: text, limit: reason }
     case 'source-over':
       return { kind, ruleId: id, source: text, limit: reason }
     case 'connections-ended':

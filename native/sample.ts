@@ -4,6 +4,7 @@ import { connectionEnds } from '../agent/engine/ended-connection.ts'
 import type {
   Counters,
   Health,
+  HealthSource,
   MeterCounters,
   PortCounters,
   Sample,
@@ -14,6 +15,9 @@ import type { OpenConnections } from '../agent/engine/open-connection.ts'
 
 /** Health states, in the order of `TargetHealth::State`. */
 export const healths: readonly Health[] = ['unknown', 'healthy', 'failed']
+
+/** In the order of `TargetHealth::Source`. */
+const healthSources: readonly HealthSource[] = ['traffic', 'probe']
 
 /** Returns the next number of the row. */
 type Next = () => number
@@ -40,7 +44,7 @@ const readPort = (next: Next): PortCounters => ({
   active: next()
 })
 
-const readTarget = (next: Next): TargetCounters => ({
+const readTarget = (next: Next, reasonOf: ReasonOf): TargetCounters => ({
   bytesIn: next(),
   bytesOut: next(),
   connectionsTotal: next(),
@@ -51,7 +55,9 @@ const readTarget = (next: Next): TargetCounters => ({
   connects: next(),
   connectMs: next(),
   lastFailureAt: timeOrNull(next()),
-  lastSuccessAt: timeOrNull(next())
+  lastSuccessAt: timeOrNull(next()),
+  lastFailure: reasonOf(next()) || null,
+  lastSource: healthSources[next()] ?? 'traffic'
 })
 
 const readMeter = (next: Next): MeterCounters => ({
@@ -74,7 +80,7 @@ function readRule(next: Next, reasonOf: ReasonOf): Counters {
     targetFailovers: next(),
     flowsDroppedOverflow: next(),
     ports: repeat(ports, () => readPort(next)),
-    targets: repeat(targets, () => readTarget(next)),
+    targets: repeat(targets, () => readTarget(next, reasonOf)),
     rejected: Object.fromEntries(repeat(rejected, () => [reasonOf(next()), next()]))
   }
 }

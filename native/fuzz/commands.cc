@@ -64,7 +64,7 @@ class Session {
   std::map<Key, std::set<std::string>> bound_names_;             // TLS names; "": a fallback, "-": the whole port
   std::map<std::pair<int, int>, double> bytes_of_closed_rules_;  // by meter
   std::vector<int64_t> tokens_;
-  Engine engine_{{{*Address::parse(kEngineHost)}, 1u + input_.next() % 3, input_.next() % 4 != 0, [this] {
+  Engine engine_{{{*Address::parse(kEngineHost)}, 1u + input_.next() % 3, input_.next() % 4 != 0, 1'000, [this] {
                     must(may_wake_, "no wake-up follows the stop");
                   }}};
 };

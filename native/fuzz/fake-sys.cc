@@ -93,7 +93,7 @@ void clear_wakeup(int) {}
 int64_t now_us() { return kernel->now_us; }
 int64_t unix_ms() { return kernel->now_us / 1000; }
 void fill_random(void* bytes, size_t size) { std::memset(bytes, 7, size); }
-int64_t descriptor_limit() { return 100; }
+int64_t descriptor_limit() { return 200; }
 int64_t descriptors_in_use() { return 0; }
 std::vector<Address> local_addresses() { return {}; }
 int open_address_changes(Fd&) { return -EAFNOSUPPORT; }
@@ -104,6 +104,7 @@ int accept_from(int, Address&, Fd&) { return -ENOSYS; }
 int connect_to(const Address&, const Address*, Fd&) { return -ENOSYS; }
 Address local_address(int) { return {}; }
 int64_t unacknowledged(int) { return 0; }
+Unanswered unanswered(int) { return {}; }
 TcpFigures tcp_figures(int) { return {}; }
 void keep_alive(int) {}
 int socket_error(int) { return ENOSYS; }
@@ -114,7 +115,8 @@ ssize_t peek(int, void*, size_t) { return -ENOSYS; }
 ssize_t transmit(int, const void*, size_t) { return -ENOSYS; }
 int open_pipe(Pipe&) { return -ENOSYS; }
 int resize_pipe(const Pipe&, int) { return -ENOSYS; }
-int pipe_size(const Pipe&) { return -ENOSYS; }
+int max_pipe_bytes() { return 0; }
+ssize_t read_pipe(const Pipe&, void*, size_t) { return -ENOSYS; }
 ssize_t splice_in(int, const Pipe&, size_t) { return -ENOSYS; }
 ssize_t splice_out(const Pipe&, int, size_t) { return -ENOSYS; }
 

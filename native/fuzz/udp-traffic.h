@@ -14,6 +14,7 @@ namespace sluice::fake {
 
 inline constexpr int kCallers = 10;  // the first half over IPv4
 inline constexpr int kPorts = 2;
+inline constexpr int kLocalAddresses = 4;
 inline constexpr uint16_t kFirstPort = 5000;
 inline constexpr std::array<size_t, 12> kSizes{0, 1, 8, 8, 64, 64, 64, 100, 1200, 1200, 1472, 65'507};
 
@@ -22,7 +23,8 @@ inline bool is_ipv4(int caller) { return caller < kCallers / 2; }
 /** The first bytes of every datagram that is long enough; the rest is a pattern derived from it. */
 struct Stamp {
   uint16_t from;  // a caller, or the descriptor of a target's socket
-  uint16_t port;
+  uint8_t port;
+  uint8_t local;  // the address of the host that a caller sends to
   uint32_t number;
 };
 
@@ -42,23 +44,23 @@ std::vector<std::byte> control_of(int level, int type, const Info& info) {
   return control;
 }
 
-/** Returns the PKTINFO of local address `reply_source` (0 to 3), as received or for a reply. IPv6 3 is multicast. */
-inline std::vector<std::byte> pktinfo_of(int caller, int reply_source, bool is_reply) {
+/** Returns the PKTINFO of a local address, as received or for a reply. IPv6 3 is multicast. */
+inline std::vector<std::byte> pktinfo_of(int caller, int local, bool is_reply) {
   if (is_ipv4(caller)) {
     in_pktinfo info{};
     if (!is_reply) info.ipi_ifindex = 7;
     if (!is_reply) info.ipi_addr.s_addr = htonl(0xffffffff);
-    info.ipi_spec_dst.s_addr = htonl(0x0a000000u + static_cast<unsigned>(reply_source));
+    info.ipi_spec_dst.s_addr = htonl(0x0a000000u + static_cast<unsigned>(local));
     return control_of(IPPROTO_IP, IP_PKTINFO, info);
   }
   in6_pktinfo info{};
   auto* bytes = info.ipi6_addr.s6_addr;
-  if (reply_source == 3) bytes[0] = 0xff;
-  else if (reply_source == 2) bytes[0] = 0xfe, bytes[1] = 0x80;
+  if (local == 3) bytes[0] = 0xff;
+  else if (local == 2) bytes[0] = 0xfe, bytes[1] = 0x80;
   else bytes[0] = 0x20;
-  bytes[15] = static_cast<uint8_t>(reply_source);
-  info.ipi6_ifindex = is_reply && reply_source != 2 ? 0 : 7;
-  if (is_reply && reply_source == 3) return {};
+  bytes[15] = static_cast<uint8_t>(local);
+  info.ipi6_ifindex = is_reply && local != 2 ? 0 : 7;
+  if (is_reply && local == 3) return {};
   return control_of(IPPROTO_IPV6, IPV6_PKTINFO, info);
 }
 

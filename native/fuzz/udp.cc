@@ -21,8 +21,7 @@ class Simulation final : public MeterListener {
  public:
   Simulation(const uint8_t* bytes, size_t size) : input_(bytes, size) {
     kernel_.step = [this] { step(); };
-    kernel_.on_receive = [this](int socket, Arrival& arrival) {
-      record_local_address(socket, arrival);
+    kernel_.on_receive = [this](int socket, Arrival&) {
       if (const auto flow = flows_.find(socket); flow != flows_.end()) flow->second.newest = {};
     };
     kernel_.on_receive_error = [this](int socket, int error) { refuse(socket, error); };
@@ -31,11 +30,10 @@ class Simulation final : public MeterListener {
   void play();
 
  private:
-  struct CallerPort {  // a caller on one port of the rule
+  struct CallerPort {  // a caller on one port and local address of the rule
     uint32_t sent_count = 0;      // also the number in the last stamp
     uint32_t last_delivered = 0;  // number in its stamp
     int64_t delivered_count = 0;
-    int reply_source = 0;              // local address that its last datagram was sent to
     std::map<uint32_t, size_t> sizes;  // by number
   };
   struct Traffic {
@@ -45,6 +43,7 @@ class Simulation final : public MeterListener {
   struct Flow {  // a socket connected to a target
     int caller = -1;
     int port = 0;
+    int local = 0;
     uint32_t sent_count = 0;  // as in CallerPort
     uint32_t last_delivered = 0;
     Traffic newest;           // the last message to the target, until a reply
@@ -62,7 +61,6 @@ class Simulation final : public MeterListener {
   void change_filters();
   void answer_names();
   void finish();
-  void record_local_address(int socket, const Arrival& arrival);
   int send(int socket, const msghdr& head);
   void refuse(int socket, int error);
   std::vector<size_t> segment(const msghdr& head, std::vector<std::byte>& control) const;
@@ -77,7 +75,7 @@ class Simulation final : public MeterListener {
   std::shared_ptr<Rule> rule_;
   std::shared_ptr<Meter> meter_;
   std::map<int, std::pair<int, bool>> listeners_;  // port, is IPv4
-  std::map<std::pair<int, int>, CallerPort> caller_ports_;
+  std::map<std::array<int, 3>, CallerPort> caller_ports_;
   std::map<int, Flow> flows_;
   std::deque<int> errors_;  // of the next sends; 0: none
   int64_t bytes_[2]{};
@@ -89,7 +87,7 @@ class Simulation final : public MeterListener {
 };
 
 void Simulation::open() {
-  context_ = std::make_unique<EngineContext>(std::vector<Address>{}, false, [] {});
+  context_ = std::make_unique<EngineContext>(std::vector<Address>{}, false, 0, [] {}, [](auto&&...) {});
   context_->descriptors.init();
   worker_ = std::make_unique<Worker>(*context_, 0, 1);
   must(worker_->loop.open() == 0, "the event loop opens");
@@ -104,12 +102,15 @@ void Simulation::open() {
   config.idle_ms = 1000;
   config.filters = std::make_shared<Filters>();
   const uint8_t shape = input_.next();
-  config.flow_cap = shape & 1 ? 4 : kCallers * kPorts;
+  config.flow_cap = shape & 1 ? 4 : kCallers * kPorts * kLocalAddresses;
   if (shape & 1) may_lose_ = true;
   if (shape & 2) config.targets.push_back({"late.test", 9, std::nullopt});
   config.targets.push_back({"192.0.2.1", 9, Address::parse("192.0.2.1")});
+  if (shape & 4) config.targets.push_back({"192.0.2.2", 9, Address::parse("192.0.2.2")});
+  if (shape & 8) config.unanswered_ms = 50;
+  if (shape & 8) may_lose_ = true;  // a flow that is dialed again drops late replies
   if (shape & 2) may_lose_ = true;  // only few datagrams are buffered while a name is resolved
-  rule_ = std::make_shared<Rule>(std::move(config), 1, [](auto&&...) {});
+  rule_ = std::make_shared<Rule>(std::move(config), 1, [](auto&&...) {}, context_->descriptors.share_of("ann"));
 
   std::vector<BoundSocket> sockets;
   for (int port = 0; port < kPorts; port++)
@@ -157,15 +158,17 @@ void Simulation::call() {
     const uint8_t shape = input_.next();
     const int caller = who % kCallers;
     const int port = who / kCallers % kPorts;
-    CallerPort& caller_port = caller_ports_[{caller, port}];
+    const int local = who >> 6;
+    CallerPort& caller_port = caller_ports_[{caller, port, local}];
     // Runs of one caller, which are sent with segmentation.
     for (int run = shape >> 5; run >= 0; run--) {
       const size_t size = kSizes[(shape & 31) % kSizes.size()];
       Arrival arrival;
-      const Stamp stamp{static_cast<uint16_t>(caller), static_cast<uint16_t>(port), ++caller_port.sent_count};
+      const Stamp stamp{static_cast<uint16_t>(caller), static_cast<uint8_t>(port), static_cast<uint8_t>(local),
+                        ++caller_port.sent_count};
       arrival.bytes = datagram(stamp, size);
       arrival.from = source_of(caller, arrival.from_size);
-      arrival.control = pktinfo_of(caller, who >> 6, false);
+      arrival.control = pktinfo_of(caller, local, false);
       caller_port.sizes[stamp.number] = size;
       for (auto& [fd, listener] : listeners_)
         if (listener == std::pair{port, is_ipv4(caller)}) kernel_.sockets.at(fd).arrivals.push_back(arrival);
@@ -187,7 +190,7 @@ void Simulation::reply() {
   const uint8_t shape = input_.next();
   for (int run = shape >> 3; run >= 0; run--) {
     Arrival arrival;
-    const Stamp stamp{static_cast<uint16_t>(fd), static_cast<uint16_t>(flow.port), ++flow.sent_count};
+    const Stamp stamp{static_cast<uint16_t>(fd), static_cast<uint8_t>(flow.port), 0, ++flow.sent_count};
     arrival.bytes = datagram(stamp, kSizes[(shape + run / 8) % kSizes.size()]);
     kernel_.sockets.at(fd).arrivals.push_back(std::move(arrival));
     replies_++;
@@ -277,21 +280,7 @@ void Simulation::finish() {
   must(metered.active == 0, "the meter has no active flow");
   must(metered.bytes_in == counted[0][0] && metered.bytes_out == bytes_[1], "the meter counts the same bytes");
   must(rule_->flows->load() == 0, "no flow counts against the cap");
-  must(context_->descriptors.reserve(36) && !context_->descriptors.reserve(1), "descriptors are released");
-}
-
-/** Records the local address of a received datagram: replies must leave from it. */
-void Simulation::record_local_address(int socket, const Arrival& arrival) {
-  const auto listener = listeners_.find(socket);
-  if (listener == listeners_.end()) return;
-  for (int caller = 0; caller < kCallers; caller++) {
-    socklen_t size = 0;
-    const sockaddr_in6 source = source_of(caller, size);
-    if (size != arrival.from_size || std::memcmp(&source, &arrival.from, size) != 0) continue;
-    CallerPort& caller_port = caller_ports_[{caller, listener->second.first}];
-    for (int reply_source = 0; reply_source < 4; reply_source++)
-      if (pktinfo_of(caller, reply_source, false) == arrival.control) caller_port.reply_source = reply_source;
-  }
+  must(context_->descriptors.reserve(136) && !context_->descriptors.reserve(1), "descriptors are released");
 }
 
 int Simulation::send(int socket, const msghdr& head) {
@@ -352,7 +341,8 @@ std::vector<size_t> Simulation::segment(const msghdr& head, std::vector<std::byt
       segment = value;
     } else {
       const auto* bytes = reinterpret_cast<const std::byte*>(one);
-      control.assign(bytes, bytes + CMSG_SPACE(one->cmsg_len - CMSG_LEN(0)));
+      control.assign(bytes, bytes + one->cmsg_len);
+      control.resize(CMSG_SPACE(one->cmsg_len - CMSG_LEN(0)));  // the kernel does not read the padding
     }
   }
   must(segment > 0 || head.msg_iovlen == 1, "several buffers are sent only with segmentation");
@@ -368,16 +358,18 @@ std::vector<size_t> Simulation::segment(const msghdr& head, std::vector<std::byt
 void Simulation::deliver_in(int socket, const std::byte* bytes, size_t size) {
   Flow& flow = flows_[socket];
   if (size < sizeof(Stamp)) {
-    if (flow.caller >= 0) caller_ports_[{flow.caller, flow.port}].delivered_count++;
+    if (flow.caller >= 0) caller_ports_[{flow.caller, flow.port, flow.local}].delivered_count++;
     else may_lose_ = true;  // too short for a stamp
     return;
   }
   Stamp stamp{};
   std::memcpy(&stamp, bytes, sizeof stamp);
-  CallerPort& caller_port = caller_ports_.at({stamp.from, stamp.port});
-  must(flow.caller < 0 || (flow.caller == stamp.from && flow.port == stamp.port), "a flow belongs to one caller");
+  CallerPort& caller_port = caller_ports_.at({stamp.from, stamp.port, stamp.local});
+  must(flow.caller < 0 || (flow.caller == stamp.from && flow.port == stamp.port && flow.local == stamp.local),
+       "a flow belongs to one caller, and to one address that it sends to");
   flow.caller = stamp.from;
   flow.port = stamp.port;
+  flow.local = stamp.local;
   must(stamp.number > caller_port.last_delivered, "a caller's datagrams keep their order");
   caller_port.last_delivered = stamp.number;
   must(caller_port.sizes.at(stamp.number) == size, "a datagram keeps its size");
@@ -400,8 +392,7 @@ void Simulation::deliver_out(const msghdr& head, const std::vector<std::byte>& c
   const sockaddr_in6 source = source_of(flow.caller, source_size);
   const bool is_to_caller = head.msg_namelen == source_size && std::memcmp(head.msg_name, &source, source_size) == 0;
   must(is_to_caller, "a reply goes to its caller");
-  const int reply_source = caller_ports_.at({flow.caller, flow.port}).reply_source;
-  must(control == pktinfo_of(flow.caller, reply_source, true),
+  must(control == pktinfo_of(flow.caller, flow.local, true),
        "a reply leaves from the address that the caller has sent to");
 }
 

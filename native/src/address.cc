@@ -26,6 +26,32 @@ Address of_v6(const in6_addr& raw, uint16_t port) {
   return address;
 }
 
+/** A form of IPv6 addresses that lead to an IPv4 address; see kernel/platform/address-forms.ts. */
+struct Transition {
+  std::array<uint8_t, 12> prefix;
+  size_t prefix_size;
+  std::array<size_t, 4> places;  // of the bytes of the IPv4 address
+  size_t zeros_from = 16;        // this byte and all after it are 0
+  uint8_t mask = 0;
+};
+
+constexpr std::array kTransitions{
+    Transition{{0, 0x64, 0xff, 0x9b}, 12, {12, 13, 14, 15}},              // NAT64, RFC 6052
+    Transition{{0, 0x64, 0xff, 0x9b, 0, 1}, 6, {6, 7, 9, 10}, 11},        // NAT64 with a local prefix, RFC 8215: /48
+    Transition{{0, 0x64, 0xff, 0x9b, 0, 1}, 6, {7, 9, 10, 11}, 12},       // /56
+    Transition{{0, 0x64, 0xff, 0x9b, 0, 1}, 6, {9, 10, 11, 12}, 13},      // /64
+    Transition{{0, 0x64, 0xff, 0x9b, 0, 1}, 6, {12, 13, 14, 15}},         // /96
+    Transition{{0x20, 0x02}, 2, {2, 3, 4, 5}},                            // 6to4, RFC 3056
+    Transition{{0x20, 0x01}, 4, {12, 13, 14, 15}, 16, 0xff},              // Teredo, RFC 4380: inverted
+    Transition{{0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff}, 12, {12, 13, 14, 15}},  // SIIT, RFC 2765
+    Transition{{}, 12, {12, 13, 14, 15}},                                 // IPv4-compatible, RFC 4291
+};
+
+bool has_form(const std::array<uint8_t, 16>& bytes, const Transition& form) {
+  return std::equal(bytes.begin(), bytes.begin() + form.prefix_size, form.prefix.begin()) &&
+         std::all_of(bytes.begin() + form.zeros_from, bytes.end(), [](uint8_t byte) { return byte == 0; });
+}
+
 }  // namespace
 
 std::optional<Address> Address::parse(std::string_view text, uint16_t port) {
@@ -89,6 +115,16 @@ bool Address::is_loopback() const {
   if (family == Family::v4) return bytes[0] == 127;
   return bytes[15] == 1 &&
          std::all_of(bytes.begin(), bytes.end() - 1, [](uint8_t byte) { return byte == 0; });
+}
+
+std::optional<Address> Address::embedded_ipv4() const {
+  if (family == Family::v4 || is_unspecified() || is_loopback()) return std::nullopt;
+  const auto form = std::ranges::find_if(kTransitions, [&](const Transition& one) { return has_form(bytes, one); });
+  if (form == kTransitions.end()) return std::nullopt;
+  Address four;
+  four.port = port;
+  for (size_t i = 0; i < 4; i++) four.bytes[i] = bytes[form->places[i]] ^ form->mask;
+  return four;
 }
 
 Address Address::with_port(uint16_t other) const {

@@ -29,6 +29,8 @@ struct Address {
   bool operator==(const Address& other) const = default;
   bool is_unspecified() const { return bytes == std::array<uint8_t, 16>{}; }
   bool is_loopback() const;
+  /** Returns the IPv4 address that a translator or tunnel makes of this IPv6 address, with its port; null: none. */
+  std::optional<Address> embedded_ipv4() const;
   Address with_port(uint16_t other) const;
   /** Returns a copy with all bits after the first `bits` cleared. */
   Address network(unsigned bits) const;

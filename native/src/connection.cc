@@ -1,5 +1,7 @@
 #include "connection.h"
 
+#include <algorithm>
+
 namespace sluice {
 
 namespace {
@@ -43,7 +45,8 @@ void Connection::begin() {
   dialer_ = std::make_unique<Dialer>(shard_, port_index_, caller_address_, *this);
   dialer_->begin();
   // Watched after the target's socket, so that epoll reports the target first.
-  if (has_ended_ || is_caller_watched_) return;
+  if (has_ended_) return;
+  if (is_caller_watched_) return caller_->has_ended ? on_caller_event(EPOLLRDHUP) : void();
   if (const int error = worker().loop.watch(caller_->fd(), *caller_))
     refuse(worker().context.local_refusal(-error));
 }
@@ -84,7 +87,7 @@ void Connection::dial_succeeded(ConnectedTarget connected) {
   if (refusal != kNoReason) return refuse(refusal);
   shard_.counters.targets[target_index_].connections.add(1);
   if (connected.is_failover) shard_.counters.failovers.add(1);
-  active_ms_ = worker().loop.now_ms();
+  active_ms_ = checked_ms_ = worker().loop.now_ms();
   arm_idle_timer();
   // The caller's first bytes leave together with the preamble; their event may come later in this batch.
   if (shard_.rule->preamble) caller_->is_readable = true;
@@ -159,10 +162,31 @@ void Connection::end_failed() {
 }
 
 void Connection::arm_idle_timer() {
-  const int64_t idle_ms = shard_.rule->idle_ms;
-  int64_t next_ms = is_kept_alive_ ? 0 : kKeepAliveMs;
-  if (idle_ms > 0 && (next_ms == 0 || idle_ms < next_ms)) next_ms = idle_ms;
-  if (next_ms > 0) worker().loop.timers().arm(timer_, active_ms_ + next_ms);
+  int64_t at_ms = INT64_MAX;
+  if (!is_kept_alive_) at_ms = active_ms_ + kKeepAliveMs;
+  if (const int64_t idle_ms = shard_.rule->idle_ms) at_ms = std::min(at_ms, active_ms_ + idle_ms);
+  if (const int64_t check_ms = peer_check_ms()) at_ms = std::min(at_ms, checked_ms_ + check_ms);
+  if (at_ms != INT64_MAX) worker().loop.timers().arm(timer_, at_ms);
+}
+
+/** The interval of the checks for dead peers; 0: none. */
+int64_t Connection::peer_check_ms() const {
+  const int64_t dead_ms = shard_.worker.context.dead_peer_ms;
+  return dead_ms == 0 ? 0 : std::max<int64_t>(dead_ms / DeadPeer::kChecks, 1);
+}
+
+/** Ends the connection if a peer acknowledges nothing. Makes no system call if nothing was sent since the last check. */
+void Connection::check_peers(int64_t now_ms) {
+  const int64_t check_ms = peer_check_ms();
+  if (check_ms == 0 || now_ms - checked_ms_ < check_ms) return;
+  const bool is_quiet = active_ms_ < checked_ms_ && !pumps_[0].is_closed() && !pumps_[1].is_closed();
+  checked_ms_ = now_ms;
+  for (const Direction direction : {Direction::in, Direction::out}) {
+    DeadPeer& peer = peers_[index_of(direction)];
+    if ((is_quiet && peer.is_clean()) || !peer.check(sys::unanswered(source(direction).fd()))) continue;
+    side_failed(direction);
+    return end_if_done();
+  }
 }
 
 void Connection::on_timer() {
@@ -174,7 +198,8 @@ void Connection::on_timer() {
   if (idle_ms > 0 && now_ms - active_ms_ >= idle_ms) return end(Ending::reset, ConnectionEnd::idle);
   if (!is_kept_alive_) sys::keep_alive(target_->fd());
   is_kept_alive_ = true;
-  arm_idle_timer();
+  check_peers(now_ms);
+  if (!has_ended_ && !has_failed_side_) arm_idle_timer();
 }
 
 void Connection::on_flush_timer(int64_t now_ms) {
@@ -232,13 +257,14 @@ void Connection::end(Ending ending, ConnectionEnd why, Reason refusal) {
   use_.release();
   source_uses_.release();
   shard_.counters.ports[port_index_].active.add(-1);
-  worker().context.descriptors.release(TcpRuleShard::kDescriptors);
+  shard_.rule->descriptors->release(TcpRuleShard::kDescriptors);
   shard_.remove(*this);
 }
 
 void Connection::report_end(ConnectionEnd why, Reason refusal) {
   const int64_t duration_ms = worker().loop.now_ms() - opened_ms_;
   worker().ended.add({.rule = shard_.rule->id,
+                      .owner = shard_.rule->descriptors.get(),
                       .source = caller_address_,
                       .listen = sys::local_address(caller_->fd()),
                       .target = target_address_,

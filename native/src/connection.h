@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "dead-peer.h"
 #include "dialer.h"
 #include "endpoint.h"
 #include "pump.h"
@@ -92,6 +93,8 @@ class Connection final : public DeferredDelete,
   void on_timer();
   void on_flush_timer(int64_t now_ms);
   void arm_idle_timer();
+  int64_t peer_check_ms() const;
+  void check_peers(int64_t now_ms);
   void end(Ending ending, ConnectionEnd why, Reason refusal = kNoReason);
   void refuse(Reason refusal);
   void end_failed();
@@ -115,6 +118,8 @@ class Connection final : public DeferredDelete,
   size_t index_ = 0;  // among the connections of its shard
   const int64_t opened_ms_;
   int64_t active_ms_ = 0;
+  int64_t checked_ms_ = 0;  // when the peers were checked last
+  std::array<DeadPeer, 2> peers_;  // by the direction of which they are the source
   int64_t unacknowledged_ = INT64_MAX;  // bytes of a failed side that the other side may still receive
   std::array<int64_t, 2> bytes_{};  // delivered, by direction
   std::unique_ptr<const std::string> server_name_;  // set only if its end is reported

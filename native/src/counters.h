@@ -12,6 +12,7 @@ class Counter {
  public:
   /** Adds, but not atomically: only the owning thread writes. */
   void add(int64_t count) { value_.store(value() + count, std::memory_order_relaxed); }
+  void set(int64_t value) { value_.store(value, std::memory_order_relaxed); }
   int64_t value() const { return value_.load(std::memory_order_relaxed); }
 
  private:
@@ -31,6 +32,7 @@ struct alignas(64) TargetCounters {
   Counter active;  // includes connections being dialed
   Counter connects;  // dials and probes that connected
   Counter connect_ms;
+  Counter replied_ms;  // UDP: time of the last reply, by the event loop's clock
 };
 
 /** Counts a connection or flow as one of its target's until `release`. */

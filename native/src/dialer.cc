@@ -72,7 +72,8 @@ bool Dialer::advance() {
 }
 
 void Dialer::try_target() {
-  attempt_ = TargetAttempt(shard_.rule->health, target_);
+  using Source = TargetHealth::Source;
+  attempt_ = TargetAttempt(shard_.rule->health, target_, is_probe_ ? Source::probe : Source::traffic);
   first_failure_ = nullptr;
   const Target& target = this->target();
   if (target.literal) return dial_literal(*target.literal);
@@ -87,7 +88,8 @@ void Dialer::on_resolved(const ResolveAnswer& answer) {
   if (is_done_) return;
   if (answer.is_ok) return dial_addresses(answer.addresses);
   shard_.dns_failed(target().host, answer.reason);
-  target_failed(answer.reason.c_str());
+  attempt_.fail_lookup(answer.reason, worker().loop.now_ms());
+  fail_over();
 }
 
 bool Dialer::is_allowed(const Address& address) {
@@ -191,6 +193,10 @@ void Dialer::attempt_connected(size_t index) {
 
 void Dialer::target_failed(const char* reason) {
   if (reason != nullptr) attempt_.fail(reason, worker().loop.now_ms());
+  fail_over();
+}
+
+void Dialer::fail_over() {
   is_failover_ = true;
   next_target();
 }

@@ -50,6 +50,7 @@ class Dialer final : public DeferredDelete, public EndpointOwner, public Resolve
   void drop_attempt(size_t index, const char* reason);
   void attempt_connected(size_t index);
   void target_failed(const char* reason);
+  void fail_over();
   void finish_failed();
   void drop_all_attempts();
   void on_timer();

@@ -21,13 +21,8 @@ void EndedConnections::add(EndedConnection ended) {
 void EndedConnections::flush() {
   timer_.cancel();
   if (batch_.empty() && lost_ == 0) return;
-  if (events_.push_ended(batch_, lost_)) {
-    lost_ = 0;
-    return;
-  }
-  lost_ += static_cast<int64_t>(batch_.size());
-  batch_.clear();
-  loop_.arm_after(timer_, kDelayMs);
+  lost_ = events_.push_ended(std::exchange(batch_, {}), lost_);
+  if (lost_ > 0) loop_.arm_after(timer_, kDelayMs);
 }
 
 }  // namespace sluice

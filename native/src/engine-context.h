@@ -32,11 +32,17 @@ struct PeekHistogram {
 };
 
 struct EngineContext {
-  EngineContext(std::vector<Address> bind, bool may_splice, std::function<void()> wake)
-      : bind(std::move(bind)), may_splice(may_splice), events(std::move(wake)) {}
+  EngineContext(std::vector<Address> bind, bool may_splice, int64_t dead_peer_ms, std::function<void()> wake,
+                std::function<void(std::shared_ptr<DescriptorShare>)> on_owed)
+      : bind(std::move(bind)),
+        may_splice(may_splice),
+        dead_peer_ms(dead_peer_ms),
+        events(std::move(wake)),
+        descriptors(std::move(on_owed)) {}
 
   const std::vector<Address> bind;
   const bool may_splice;
+  const int64_t dead_peer_ms;  // a peer that acknowledges nothing for this long has failed; 0: never
   EventQueue events;
   Reasons reasons;
   OwnPorts tcp_ports;
@@ -46,10 +52,11 @@ struct EngineContext {
   PeekHistogram peeks;
   SourceRates source_rates;
   const struct {
-    Reason loop, descriptors, no_memory, no_local_port, no_target, sni_miss, sni_timeout, sni_overflow,
+    Reason loop, descriptors, owner_share, no_memory, no_local_port, no_target, sni_miss, sni_timeout, sni_overflow,
         datagram_too_large, datagram_unsent, pending_overflow;
   } refusals{reasons.id_of("loop"),
              reasons.id_of("descriptors"),
+             reasons.id_of("owner_share"),
              reasons.id_of("no_memory"),
              reasons.id_of("no_local_port"),
              reasons.id_of("no_target"),
@@ -60,6 +67,15 @@ struct EngineContext {
              reasons.id_of("datagram_unsent"),
              reasons.id_of("pending_overflow")};
 
+  /** Reserves descriptors for an owner; returns the reason of the refusal. */
+  Reason reserve(DescriptorShare& share, int64_t count) {
+    switch (share.reserve(count)) {
+      case DescriptorShare::Grant::reserved: return kNoReason;
+      case DescriptorShare::Grant::none_left: return refusals.descriptors;
+      case DescriptorShare::Grant::share_used: return refusals.owner_share;
+    }
+    return kNoReason;
+  }
   /** Returns the reason if an error is this host's fault, not the target's; otherwise `kNoReason`. */
   Reason local_refusal(int error) const {
     switch (error) {

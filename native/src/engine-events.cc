@@ -20,13 +20,24 @@ void EventQueue::push_advisory(EngineEvent event) {
   enqueue(std::move(event));
 }
 
-bool EventQueue::push_ended(std::vector<EndedConnection>& ended, int64_t lost) {
+int64_t EventQueue::push_ended(std::vector<EndedConnection> ended, int64_t lost) {
   {
     const std::lock_guard lock(mutex_);
-    if (ended_waiting_ >= kMaxEndedWaiting) return false;
-    ended_waiting_ += ended.size() + 1;  // a batch that only reports losses also counts
+    lost += static_cast<int64_t>(
+        std::erase_if(ended, [this](const EndedConnection& one) { return !admit_ended(one.owner); }));
+    if (ended.empty() && (lost == 0 || ended_waiting_ > 0)) return lost;  // losses alone take no place from records
+    ended_waiting_++;
   }
-  enqueue({.kind = EngineEvent::Kind::connections_ended, .value = lost, .ended = std::exchange(ended, {})});
+  enqueue({.kind = EngineEvent::Kind::connections_ended, .value = lost, .ended = std::move(ended)});
+  return 0;
+}
+
+bool EventQueue::admit_ended(const void* owner) {
+  size_t& own = ended_by_owner_[owner];
+  const size_t free = ended_waiting_ < kMaxEndedWaiting ? kMaxEndedWaiting - ended_waiting_ : 0;
+  if (own >= 3 * free) return false;
+  own++;
+  ended_waiting_++;
   return true;
 }
 
@@ -50,6 +61,7 @@ std::vector<EngineEvent> EventQueue::take() {
   std::vector<EngineEvent> batch;
   batch.swap(queue_);
   ended_waiting_ = 0;
+  ended_by_owner_.clear();
   return batch;
 }
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <mutex>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "address.h"
@@ -31,6 +32,7 @@ enum class ConnectionEnd : uint8_t {
 
 struct EndedConnection {
   int rule;
+  const void* owner;  // identifies the owner of the rule
   Address source;
   Address listen;
   Address target;
@@ -53,9 +55,10 @@ struct EngineEvent {
     meter_empty,
     splice_selected,
     splice_unsupported,
-    pipe_size,  // value: bytes requested, other_value: bytes granted
+    pipe_size,  // value: bytes requested, other_value: bytes granted, reason: the limit
     connections_ended,  // value: records lost
     source_over,  // text: source, reason: name of the limit
+    flow_redialed,  // value: the new target, text and reason: the old and the new address
   };
   Kind kind;
   int id = 0;  // rule or meter
@@ -78,8 +81,11 @@ class EventQueue {
   void push(EngineEvent event) { enqueue(std::move(event)); }
   /** Pushes an event, or drops and counts it when JavaScript lags. */
   void push_advisory(EngineEvent event);
-  /** Pushes records of ended connections, or returns false when too many wait. `lost`: how many were dropped. */
-  bool push_ended(std::vector<EndedConnection>& ended, int64_t lost);
+  /**
+   * Pushes records of ended connections, and that `lost` ones were dropped. An owner has at most three times as many as are
+   * free: some are left for an owner that has none. Returns how many records are still to be reported as lost.
+   */
+  int64_t push_ended(std::vector<EndedConnection> ended, int64_t lost);
   std::vector<EngineEvent> take();
   int64_t dropped() const;
 
@@ -89,7 +95,10 @@ class EventQueue {
   std::function<void()> wake_;
   mutable std::mutex mutex_;
   std::vector<EngineEvent> queue_;
+  bool admit_ended(const void* owner);
+
   size_t ended_waiting_ = 0;  // records
+  std::unordered_map<const void*, size_t> ended_by_owner_;  // of these
   int64_t dropped_ = 0;
 };
 

@@ -37,7 +37,8 @@ bool are_read_alike(const RuleConfig& one, const RuleConfig& other) {
 }  // namespace
 
 Engine::Engine(Options options)
-    : context_(std::move(options.bind), options.may_splice, std::move(options.wake)) {
+    : context_(std::move(options.bind), options.may_splice, options.dead_peer_ms, std::move(options.wake),
+               [this](std::shared_ptr<DescriptorShare> share) { take_back(std::move(share)); }) {
   for (size_t i = 0; i < options.threads; i++)
     workers_.push_back(std::make_unique<Worker>(context_, i, options.threads));
 }
@@ -115,6 +116,7 @@ void Engine::serve_opened() {
 
 std::shared_ptr<Rule> Engine::make_rule(RuleConfig config) {
   const int id = config.id;
+  const std::string owner = config.owner;
   auto on_health_change = [this, id](int target, auto from, auto to, const std::string& reason) {
     context_.events.push({.kind = EngineEvent::Kind::target_health,
                           .id = id,
@@ -123,7 +125,8 @@ std::shared_ptr<Rule> Engine::make_rule(RuleConfig config) {
                           .from = from,
                           .to = to});
   };
-  const auto rule = std::make_shared<Rule>(std::move(config), workers_.size(), std::move(on_health_change));
+  const auto rule = std::make_shared<Rule>(std::move(config), workers_.size(), std::move(on_health_change),
+                                           context_.descriptors.share_of(owner));
   const auto replaced = rules_.find(rule->replaces);
   if (replaced == rules_.end() || replaced->second->is_udp != rule->is_udp) return rule;
   rule->flows = replaced->second->flows;
@@ -400,6 +403,11 @@ void Engine::meter_changed(Meter& meter) {
         [&worker = *worker, meter = meter.shared_from_this()] { worker.meter_changed(*meter); });
 }
 
+void Engine::take_back(std::shared_ptr<DescriptorShare> share) {
+  for (const auto& worker : workers_)
+    worker->loop.post([&worker = *worker, share] { worker.give_back(*share); });
+}
+
 void Engine::resolved(int64_t token, ResolveAnswer answer) {
   if (workers_.empty()) return;
   Worker& worker = *workers_[static_cast<size_t>(token) % workers_.size()];
@@ -454,6 +462,8 @@ void Engine::write_rule(int rule_id, std::vector<double>& out) {
     put_sum([&](RuleCounters& counters) -> Counter& { return counters.targets[i].connect_ms; });
     put(status.last_failure_at);
     put(status.last_success_at);
+    put(status.last_failure.empty() ? kNoReason : context_.reasons.id_of(status.last_failure));
+    put(status.last_source);
   }
   for (const auto& [reason, count] : rejected) {
     put(reason);

@@ -29,6 +29,7 @@ class Engine final : public MeterListener {
     std::vector<Address> bind;
     size_t threads;
     bool may_splice;
+    int64_t dead_peer_ms;  // 0: never
     std::function<void()> wake;  // called on any thread when events wait to be taken
   };
 
@@ -109,6 +110,8 @@ class Engine final : public MeterListener {
   bool change_weights(int rule_id, std::vector<double> TargetWeights::*which, std::vector<double> values, double max);
   void budget_exhausted(Meter& meter, uint64_t version, int64_t hold_ms) override;
   void meter_changed(Meter& meter) override;
+  /** Ends connections of an owner that holds descriptors of others' shares. */
+  void take_back(std::shared_ptr<DescriptorShare> share);
   std::optional<EngineError> validate(const RuleConfig& config) const;
   std::optional<EngineError> bind_ports(const RuleConfig& config);
   std::optional<EngineError> join_ports(const RuleConfig& config, PortBinding& binding) const;

@@ -4,22 +4,35 @@
 
 namespace sluice {
 
-bool Match::matches(const Address& address, const std::string* name) const {
+bool Match::matches(const Address& address, const std::string* name, LocalAddresses* local) const {
   if (prefix && !prefix->contains(address)) return false;
   if (host && (name == nullptr || *name != *host)) return false;
-  return !ports || (address.port >= ports->first && address.port <= ports->second);
+  if (ports && (address.port < ports->first || address.port > ports->second)) return false;
+  return !is_own || (local != nullptr && local->include(address));
 }
 
-Reason Filter::check(const Address& address, const std::string* name) const {
-  const auto matches = [&](const Match& match) { return match.matches(address, name); };
-  if (std::ranges::any_of(deny, matches)) return refusal;
-  return !allow || std::ranges::any_of(*allow, matches) ? kNoReason : refusal;
+Reason Filter::check(const Address& address, const std::string* name, LocalAddresses* local) const {
+  if (!allows(address, name, local)) return refusal;
+  const auto embedded = address.embedded_ipv4();
+  return !embedded || allows(*embedded, name, local) ? kNoReason : refusal;
+}
+
+bool Filter::allows(const Address& form, const std::string* name, LocalAddresses* local) const {
+  const auto matches = [&](const Match& match) { return match.matches(form, name, local); };
+  if (std::ranges::any_of(deny, matches)) return false;
+  return !allow || std::ranges::any_of(*allow, matches);
 }
 
 Reason AddressGuard::check(const Address& address) const {
-  const auto contains = [&](const auto& set) { return set->contains(address); };
-  if (std::ranges::any_of(deny, contains)) return refusal;
-  return !allow || std::ranges::any_of(*allow, contains) ? kNoReason : refusal;
+  if (!allows(address)) return refusal;
+  const auto embedded = address.embedded_ipv4();
+  return !embedded || allows(*embedded) ? kNoReason : refusal;
+}
+
+bool AddressGuard::allows(const Address& form) const {
+  const auto contains = [&](const auto& set) { return set->contains(form); };
+  if (std::ranges::any_of(deny, contains)) return false;
+  return !allow || std::ranges::any_of(*allow, contains);
 }
 
 bool AddressGuard::uses(const AddressSet& set) const {
@@ -29,7 +42,7 @@ bool AddressGuard::uses(const AddressSet& set) const {
 
 Reason Filters::check_source(const Address& address) const {
   if (source)
-    if (const Reason refused = source->check(address, nullptr)) return refused;
+    if (const Reason refused = source->check(address, nullptr, nullptr)) return refused;
   for (const AddressGuard& guard : address_guards)
     if (const Reason refused = guard.check(address)) return refused;
   return kNoReason;
@@ -37,15 +50,15 @@ Reason Filters::check_source(const Address& address) const {
 
 Reason Filters::recheck_source(const Address& address) const {
   if (source)
-    if (const Reason refused = source->check(address, nullptr)) return refused;
+    if (const Reason refused = source->check(address, nullptr, nullptr)) return refused;
   for (const AddressGuard& guard : address_guards)
     if (const Reason refused = guard.keeps_live ? kNoReason : guard.check(address)) return refused;
   return kNoReason;
 }
 
-Reason Filters::check_target(const Address& address, const std::string& name) const {
+Reason Filters::check_target(const Address& address, const std::string& name, LocalAddresses& local) const {
   for (const Filter& filter : target)
-    if (const Reason refusal = filter.check(address, &name)) return refusal;
+    if (const Reason refusal = filter.check(address, &name, &local)) return refusal;
   return kNoReason;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "address.h"
+#include "local-addresses.h"
 #include "reasons.h"
 #include "source-limits.h"
 
@@ -18,17 +19,25 @@ struct Match {
   std::optional<Prefix> prefix;
   std::optional<std::string> host;
   std::optional<std::pair<uint16_t, uint16_t>> ports;
+  bool is_own = false;  // true: only addresses of this host
 
-  bool matches(const Address& address, const std::string* name) const;
+  bool matches(const Address& address, const std::string* name, LocalAddresses* local) const;
 };
 
-/** Deny entries win; without an allow list everything else is allowed. */
+/**
+ * Deny entries win; without an allow list everything else is allowed. An address that leads to an IPv4 address passes only
+ * if both do.
+ */
 struct Filter {
   std::optional<std::vector<Match>> allow;
   std::vector<Match> deny;
   Reason refusal = kNoReason;
 
-  Reason check(const Address& address, const std::string* name) const;
+  /** `name` and `local` are null for a caller. */
+  Reason check(const Address& address, const std::string* name, LocalAddresses* local) const;
+
+ private:
+  bool allows(const Address& form, const std::string* name, LocalAddresses* local) const;
 };
 
 /** Judges callers by sets of addresses; deny wins, without an allow list everything else is allowed. */
@@ -40,6 +49,7 @@ struct AddressGuard {
   Reason refusal = kNoReason;
 
   Reason check(const Address& address) const;
+  bool allows(const Address& form) const;
   bool uses(const AddressSet& set) const;
 };
 
@@ -53,7 +63,7 @@ struct Filters {
   Reason check_source(const Address& address) const;
   /** Like `check_source`, for an open connection. */
   Reason recheck_source(const Address& address) const;
-  Reason check_target(const Address& address, const std::string& name) const;
+  Reason check_target(const Address& address, const std::string& name, LocalAddresses& local) const;
 };
 
 }  // namespace sluice

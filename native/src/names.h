@@ -1,4 +1,4 @@
-// Caches JavaScript's answers for names of targets. Each thread has its own cache.
+// Caches JavaScript's answers for names of targets, by rule: as many as its targets. Each thread has its own cache.
 #pragma once
 
 #include <memory>
@@ -42,9 +42,12 @@ class Names {
   }
   void cancel(int64_t token) { asked_.erase(token); }
   void answered(int64_t token, ResolveAnswer answer);
+  /** Drops the answers for a rule that has ended. */
+  void forget(int rule_id) { known_.erase(rule_id); }
 
  private:
   struct Question {
+    int rule_id;
     std::string host;
     ResolveRequester* requester;  // null: a refresh in the background
   };
@@ -56,14 +59,15 @@ class Names {
   };
 
   int64_t ask(ResolveRequester* requester, int rule_id, const std::string& host);
-  void keep(const std::string& host, const std::shared_ptr<const ResolveAnswer>& answer);
+  void keep(const Question& question, const std::shared_ptr<const ResolveAnswer>& answer);
 
   const EventLoop& loop_;
   EventQueue& events_;
   int64_t last_token_;
   const int64_t step_;
   std::unordered_map<int64_t, Question> asked_;  // by token
-  std::unordered_map<std::string, Known> known_;
+  using KnownHosts = std::unordered_map<std::string, Known>;
+  std::unordered_map<int, KnownHosts> known_;  // by rule
 };
 
 }  // namespace sluice

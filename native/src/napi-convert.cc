@@ -45,6 +45,7 @@ Match match(const Napi::Object& raw, std::string& error) {
     };
     match.ports = {bound(0), bound(1)};
   }
+  match.is_own = raw.Get("isOwn").ToBoolean();
   return match;
 }
 
@@ -220,6 +221,7 @@ RuleConfig rule(const Napi::Object& raw, Reasons& reasons) {
   config.id = static_cast<int>(to_int64(raw.Get("id")));
   if (const Napi::Value replaces = raw.Get("replaces"); is_present(replaces))
     config.replaces = static_cast<int>(to_int64(replaces));
+  config.owner = text(raw.Get("owner"));
   config.is_udp = text(raw.Get("protocol")) == "udp";
   config.from = port(raw.Get("from"));
   config.to = port(raw.Get("to"));
@@ -242,6 +244,7 @@ RuleConfig rule(const Napi::Object& raw, Reasons& reasons) {
   }
   config.probe_ms = std::max<int64_t>(0, to_int64(raw.Get("probeMs")));
   config.idle_ms = std::max<int64_t>(0, to_int64(raw.Get("idleMs")));
+  config.unanswered_ms = std::max<int64_t>(0, to_int64(raw.Get("unansweredMs")));
   config.flow_cap = std::max<int64_t>(0, to_int64(raw.Get("flowCap")));
   if (const Napi::Value cap = raw.Get("replyCap"); is_present(cap)) {
     const auto object = cap.As<Napi::Object>();
@@ -307,9 +310,13 @@ ConnectionSelection selection(const Napi::Object& raw, std::string& error) {
     selection.rules = numbers(rules);
     std::ranges::sort(*selection.rules);
   }
-  if (const Napi::Value source = raw.Get("source"); is_present(source)) {
-    selection.source = Prefix::parse(text(source));
-    if (!selection.source) error = text(source) + " is not an address prefix";
+  if (const Napi::Value sources = raw.Get("sources"); is_present(sources)) {
+    selection.sources.emplace();
+    each(sources, [&](const Napi::Value& one) {
+      const auto prefix = Prefix::parse(text(one));
+      if (prefix) selection.sources->push_back(*prefix);
+      else error = text(one) + " is not an address prefix";
+    });
   }
   if (const Napi::Value target = raw.Get("target"); is_present(target)) {
     const auto object = target.As<Napi::Object>();

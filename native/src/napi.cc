@@ -35,7 +35,7 @@ class NativeEngine final : public Napi::ObjectWrap<NativeEngine> {
                        });
   }
 
-  /** Arguments: ({bind, threads, splice}, onEvents). */
+  /** Arguments: ({bind, threads, splice, deadPeerMs}, onEvents). */
   explicit NativeEngine(const Napi::CallbackInfo& info)
       : Napi::ObjectWrap<NativeEngine>(info), env_(info.Env()) {
     const auto options = info[0].As<Napi::Object>();
@@ -44,7 +44,8 @@ class NativeEngine final : public Napi::ObjectWrap<NativeEngine> {
                         [](Napi::Env, void*, WakeTarget* target) { delete target; });
     engine_ = std::make_unique<Engine>(Engine::Options{
         convert::addresses(options.Get("bind")), options.Get("threads").As<Napi::Number>().Uint32Value(),
-        options.Get("splice").ToBoolean(), [waker = waker_] { waker.NonBlockingCall(); }});
+        options.Get("splice").ToBoolean(), options.Get("deadPeerMs").As<Napi::Number>().Int64Value(),
+        [waker = waker_] { waker.NonBlockingCall(); }});
     // Cleanup hooks run in reverse order: the threads are joined before the ThreadSafeFunction is finalized.
     napi_add_env_cleanup_hook(env_, &NativeEngine::on_exit, this);
     wake_target_->engine = this;

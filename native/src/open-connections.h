@@ -17,13 +17,13 @@ namespace sluice {
 struct ConnectionSelection {
   std::optional<std::vector<int64_t>> ids;  // sorted
   std::optional<std::vector<int>> rules;    // sorted
-  std::optional<Prefix> source;
+  std::optional<std::vector<Prefix>> sources;
   std::optional<Address> target;            // port 0: any
 
   bool has_rule(int rule) const { return !rules || std::ranges::binary_search(*rules, rule); }
   bool has(int64_t id, const Address& from, const Address& to) const {
     if (ids && !std::ranges::binary_search(*ids, id)) return false;
-    if (source && !source->contains(from)) return false;
+    if (sources && std::ranges::none_of(*sources, [&](const Prefix& one) { return one.contains(from); })) return false;
     return !target || (target->same_host(to) && (target->port == 0 || target->port == to.port));
   }
 };

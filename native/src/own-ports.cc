@@ -13,15 +13,20 @@ Address dialed_address(Address address) {
   return address;
 }
 
-}  // namespace
-
-bool OwnPorts::includes(const Address& target, const std::vector<Address>& bind, LocalAddresses& local) const {
-  if (counts_[target.port].load(std::memory_order_relaxed) == 0) return false;
+bool is_bound(const Address& target, const std::vector<Address>& bind, LocalAddresses& local) {
   const Address address = dialed_address(target);
   return std::ranges::any_of(bind, [&](const Address& own) {
     return own.same_host(address) ||
            (own.is_unspecified() && own.family == address.family && local.include(address));
   });
+}
+
+}  // namespace
+
+bool OwnPorts::includes(const Address& target, const std::vector<Address>& bind, LocalAddresses& local) const {
+  if (counts_[target.port].load(std::memory_order_relaxed) == 0) return false;
+  const auto embedded = target.embedded_ipv4();
+  return is_bound(target, bind, local) || (embedded && is_bound(*embedded, bind, local));
 }
 
 }  // namespace sluice

@@ -13,7 +13,7 @@ class OwnPorts {
  public:
   void add(uint16_t from, uint16_t to) { change(from, to, 1); }
   void remove(uint16_t from, uint16_t to) { change(from, to, -1); }
-  /** True when a dial would reach a listener of this engine on one of the bound addresses. */
+  /** True when a dial would reach a listener of this engine on one of the bound addresses, also through a translator. */
   bool includes(const Address& target, const std::vector<Address>& bind, LocalAddresses& local) const;
 
  private:

@@ -84,6 +84,20 @@ class PortListeners::Arrival final : public DeferredDelete, public EndpointOwner
   }
   ~Arrival() override { owner_.arriving_->fetch_sub(1); }
 
+  /** Returns the reason of a refusal. A port of several owners counts for none: the caller's rule is unknown. */
+  Reason reserve() {
+    EngineContext& all = owner_.worker_.context;
+    share_ = owner_.common_share();
+    if (share_) return all.reserve(*share_, TcpRuleShard::kDescriptors);
+    return all.descriptors.reserve(TcpRuleShard::kDescriptors) ? kNoReason : all.refusals.descriptors;
+  }
+  void release() {
+    if (share_)
+      share_->release(TcpRuleShard::kDescriptors);
+    else
+      owner_.worker_.context.descriptors.release(TcpRuleShard::kDescriptors);
+  }
+
   void begin() {
     loop().arm_after(timer_, kArrivalMs);
     if (const int error = loop().watch(endpoint_->fd(), *endpoint_))
@@ -113,7 +127,7 @@ class PortListeners::Arrival final : public DeferredDelete, public EndpointOwner
         return;
       }
       if (count < 0) return leave();
-      if (count == 0) return end(nullptr, awaits_header_ ? header_refusal() : context().refusals.sni_miss);
+      if (count == 0) return end_without_name(context().refusals.sni_miss);
       bytes_.insert(bytes_.end(), buffer.data(), buffer.data() + count);
       if (awaits_header_) read_header();
       if (!has_ended_ && !awaits_header_ && !bytes_.empty()) read_hello();
@@ -148,7 +162,12 @@ class PortListeners::Arrival final : public DeferredDelete, public EndpointOwner
     drop();
   }
   Reason header_refusal() const { return first_->header; }
-  void on_timeout() { end(nullptr, awaits_header_ ? header_refusal() : context().refusals.sni_timeout); }
+  void on_timeout() { end_without_name(context().refusals.sni_timeout); }
+  /** Passes a caller without a whole ClientHello to the fallback, with the bytes that it has sent. */
+  void end_without_name(Reason refusal) {
+    if (awaits_header_) return end(nullptr, header_refusal());
+    end(owner_.default_shard_, refusal);
+  }
   void end(TcpRuleShard* shard, Reason reason) {
     if (has_ended_) return;
     has_ended_ = true;
@@ -162,6 +181,7 @@ class PortListeners::Arrival final : public DeferredDelete, public EndpointOwner
   std::unique_ptr<Endpoint> endpoint_;
   NamedCaller caller_;
   const int port_index_;
+  std::shared_ptr<DescriptorShare> share_;
   const std::shared_ptr<const FirstRead> first_;  // of the port when the caller arrived; may be null
   bool awaits_header_;
   int64_t started_us_;  // of the wait for the TLS name
@@ -222,8 +242,7 @@ void PortListeners::on_accepted(Fd socket, const Address& caller, uint16_t port)
     return start_arrival(std::move(socket), caller, port);
   TcpRuleShard& shard = *default_shard_;
   Reason refusal = shard.check_source(caller);
-  if (refusal == kNoReason && !worker_.context.descriptors.reserve(TcpRuleShard::kDescriptors))
-    refusal = worker_.context.refusals.descriptors;
+  if (refusal == kNoReason) refusal = worker_.context.reserve(*shard.rule->descriptors, TcpRuleShard::kDescriptors);
   if (refusal != kNoReason) {
     shard.refuse(socket.get(), caller, refusal);
     return sys::arm_reset(socket.get());
@@ -246,10 +265,11 @@ void PortListeners::start_arrival(Fd socket, const Address& sender, uint16_t por
   }
   if (arriving_->load() >= kMaxArriving)
     return refuse(socket.get(), sender, first != nullptr ? first->header : refusals.sni_overflow);
-  if (!worker_.context.descriptors.reserve(TcpRuleShard::kDescriptors))
-    return refuse(socket.get(), sender, refusals.descriptors);
+  const int socket_number = socket.get();
   const int port_index = port - shards_.front()->rule->from;
-  arrivals_.push_back(std::make_unique<Arrival>(*this, std::move(socket), sender, port_index));
+  auto arrival = std::make_unique<Arrival>(*this, std::move(socket), sender, port_index);
+  if (const Reason refusal = arrival->reserve()) return refuse(socket_number, sender, refusal);
+  arrivals_.push_back(std::move(arrival));
   arrivals_.back()->index = arrivals_.size() - 1;
   arrivals_.back()->begin();
 }
@@ -261,9 +281,12 @@ void PortListeners::refuse(int socket, const Address& sender, Reason reason) {
 
 void PortListeners::finish_arrival(Arrival& arrival, TcpRuleShard* shard, Reason reason) {
   Caller caller = arrival.take_caller();
+  arrival.release();
   remove_arrival(arrival);
   Reason refusal = reason;
   if (shard != nullptr) refusal = shard->check_source(caller.named.source);
+  if (shard != nullptr && refusal == kNoReason)
+    refusal = worker_.context.reserve(*shard->rule->descriptors, TcpRuleShard::kDescriptors);
   if (shard != nullptr && refusal == kNoReason) return shard->start_connection(std::move(caller));
   if (refusal != kNoReason) {
     if (shard == nullptr) refusal_shard().handshake_failed(caller.named.source);
@@ -272,7 +295,6 @@ void PortListeners::finish_arrival(Arrival& arrival, TcpRuleShard* shard, Reason
   }
   caller.endpoint->reset();
   worker_.loop.delete_later(std::move(caller.endpoint));
-  worker_.context.descriptors.release(TcpRuleShard::kDescriptors);
 }
 
 void PortListeners::remove_arrival(Arrival& arrival) {
@@ -296,6 +318,12 @@ TcpRuleShard* PortListeners::find_shard(const std::string& name) const {
 
 TcpRuleShard& PortListeners::refusal_shard() const {
   return default_shard_ != nullptr ? *default_shard_ : *shards_.front();
+}
+
+std::shared_ptr<DescriptorShare> PortListeners::common_share() const {
+  const auto& share = shards_.front()->rule->descriptors;
+  return std::ranges::all_of(shards_, [&](TcpRuleShard* shard) { return shard->rule->descriptors == share; }) ? share
+                                                                                                              : nullptr;
 }
 
 bool PortListeners::is_denied(const Address& source) const {

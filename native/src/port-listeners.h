@@ -40,6 +40,8 @@ class PortListeners final : public DeferredDelete {
   /** Resets a caller that has no rule yet; counts and reports it. */
   void refuse(int socket, const Address& sender, Reason reason);
   /** The first read of the port; equal for every rule on it. */
+  /** The share of the owner of all rules here; null if there are several owners. */
+  std::shared_ptr<DescriptorShare> common_share() const;
   const std::shared_ptr<const FirstRead>& first_read() const { return shards_.front()->rule->first_read; }
   /** Finds the rule by exact name, then by wildcard, then the default one; null if there is none. */
   TcpRuleShard* find_shard(const std::string& name) const;

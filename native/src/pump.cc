@@ -12,6 +12,8 @@ namespace sluice {
 namespace {
 
 constexpr size_t kSpliceBytes = 1 << 20;
+/** While pipes are scarce, the bytes that a sink does not accept are copied, so fewer are read at once. */
+constexpr size_t kScarceSpliceBytes = 1 << 18;
 /** A step that moves less is charged as this much, since it takes as long. */
 constexpr size_t kStepBytes = 32 << 10;
 constexpr size_t kMaxCopySliceBytes = 16 * kStepBytes;
@@ -69,10 +71,12 @@ Pump::Outcome Pump::step_copy(size_t& left) {
 
 Pump::Outcome Pump::step_splice(size_t& left) {
   Worker& worker = connection_.worker();
-  if (!may_splice()) release_pipe();
-  if (!may_splice() || (!pipe_.read && !worker.pipes.acquire(pipe_))) return step_copy(left);
-  const size_t limit = reserve(std::min(left, kSpliceBytes));
-  if (limit == 0) return Outcome::waiting;
+  if (!may_splice() || !worker.pipes.acquire(pipe_)) return step_copy(left);
+  const size_t limit = reserve(std::min(left, worker.pipes.is_scarce() ? kScarceSpliceBytes : kSpliceBytes));
+  if (limit == 0) {
+    release_pipe();
+    return Outcome::waiting;
+  }
   const ssize_t count = sys::splice_in(connection_.source(direction_).fd(), pipe_, limit);
   const size_t size = static_cast<size_t>(std::max<ssize_t>(count, 0));
   if (size < limit) connection_.admission().release(direction_, static_cast<int64_t>(limit - size));
@@ -80,9 +84,13 @@ Pump::Outcome Pump::step_splice(size_t& left) {
     in_pipe_ = static_cast<uint32_t>(count);
     connection_.shard().report_splice_selected();
     moved(size, left);
-    return flush();
+    const Outcome outcome = flush();
+    if (outcome == Outcome::waiting && in_pipe_ > 0) keep_pipe();
+    return outcome;
   }
   release_pipe();
+  // Splicing does not pass an urgent mark: there it reports no bytes, or an end, even if more bytes follow.
+  if (count == 0 || connection_.source(direction_).has_urgent) return step_copy(left);
   if (!is_splice_unsupported(count)) return no_bytes(count);
   can_splice_ = false;
   connection_.shard().report_splice_unsupported(static_cast<int>(-count));
@@ -121,10 +129,11 @@ ssize_t Pump::read_first(char* bytes, size_t limit) {
 
 /** Handles a read without bytes: the source has none now, has ended (0), or has failed. */
 Pump::Outcome Pump::no_bytes(ssize_t count) {
-  if (count == -EAGAIN) {
+  if (count == -EAGAIN && !is_draining_) {
     connection_.source(direction_).is_readable = false;
     return Outcome::waiting;
   }
+  // A source that drains has failed: no more bytes come, even if its socket has no error.
   if (has_preamble()) {
     const Outcome outcome = send_preamble();
     if (state_ == State::blocked) return count < 0 ? Outcome::source_failed : outcome;  // the end is read again later
@@ -203,9 +212,35 @@ void Pump::keep_pending(const char* bytes, size_t count) {
   std::memcpy(pending_.get(), bytes, count);
 }
 
+/** Keeps the pipe while its bytes wait for the sink, or moves the bytes to a buffer. */
+void Pump::keep_pipe() {
+  is_pipe_kept_ = connection_.worker().pipes.keep(*connection_.shard().rule->descriptors);
+  if (!is_pipe_kept_) spill_pipe();
+}
+
+void Pump::discharge_pipe() {
+  if (is_pipe_kept_) connection_.shard().rule->descriptors->discharge(PipePool::kDescriptorsPerPipe);
+  is_pipe_kept_ = false;
+}
+
+/** Moves the bytes of the pipe to a buffer, and puts the pipe back. Bytes that cannot be read stay in the pipe. */
+void Pump::spill_pipe() {
+  pending_.reset(new char[in_pipe_]);
+  pending_at_ = 0;
+  pending_end_ = 0;
+  while (in_pipe_ > 0) {
+    const ssize_t count = sys::read_pipe(pipe_, pending_.get() + pending_end_, in_pipe_);
+    if (count <= 0) return;
+    pending_end_ += static_cast<uint32_t>(count);
+    in_pipe_ -= static_cast<uint32_t>(count);
+  }
+  release_pipe();
+}
+
 /** Writes buffered bytes; the pump stays blocked until all are written. */
 Pump::Outcome Pump::flush() {
-  const ssize_t flushed = pending_ != nullptr ? flush_pending() : flush_pipe();
+  ssize_t flushed = pending_ != nullptr ? flush_pending() : 0;
+  if (flushed == 0) flushed = flush_pipe();
   state_ = flushed == 0 ? State::open : State::blocked;
   return flushed == 0 || flushed == -EAGAIN ? Outcome::waiting : Outcome::sink_failed;
 }
@@ -228,7 +263,7 @@ ssize_t Pump::flush_pipe() {
     in_pipe_ -= static_cast<uint32_t>(count);
     delivered(static_cast<size_t>(count));
   }
-  if (gear_ != Gear::bulk) release_pipe();
+  release_pipe();
   return 0;
 }
 
@@ -263,7 +298,10 @@ void Pump::discard() {
   preamble_left_ = 0;
   if (lost > 0) connection_.admission().release(direction_, lost);
   pending_.reset();
-  if (in_pipe_ > 0) connection_.worker().pipes.discard(std::move(pipe_));
+  if (in_pipe_ > 0) {
+    discharge_pipe();
+    connection_.worker().pipes.discard(std::move(pipe_));
+  }
   in_pipe_ = 0;
   release_pipe();
   if (timer_ != nullptr) timer_->cancel();  // not deleted: it may be running now
@@ -272,6 +310,7 @@ void Pump::discard() {
 
 void Pump::release_pipe() {
   if (!pipe_.read) return;
+  discharge_pipe();
   connection_.worker().pipes.put_back(std::move(pipe_));
   pipe_ = {};
 }

@@ -95,6 +95,7 @@ class Pump {
   void end_first();
   Outcome write(const char* bytes, size_t count, Metering metering);
   void keep_pending(const char* bytes, size_t count);
+  void spill_pipe();
   Outcome flush();
   ssize_t flush_pending();
   ssize_t flush_pipe();
@@ -102,7 +103,9 @@ class Pump {
   void delivered(size_t count);
   bool may_splice() const;
   size_t slice_bytes() const;
+  void keep_pipe();
   void release_pipe();
+  void discharge_pipe();
   void hold(int64_t wait_us);
   void end_hold();
   void on_timer();
@@ -115,6 +118,7 @@ class Pump {
   uint8_t small_reads_ = 0;  // consecutive, in the gear for bulk
   bool can_splice_ = true;
   bool is_draining_ = false;
+  bool is_pipe_kept_ = false;  // until the sink takes its bytes
   uint32_t in_pipe_ = 0;
   uint32_t pending_at_ = 0;
   uint32_t pending_end_ = 0;

@@ -47,7 +47,8 @@ bool RuleShard::uses_meter(const Meter& meter) const {
 Reason RuleShard::check_target(const Address& address, const std::string& host) {
   const EngineContext& context = worker.context;
   const OwnPorts& own = rule->is_udp ? context.udp_ports : context.tcp_ports;
-  return own.includes(address, context.bind, worker.local_addresses) ? context.refusals.loop : filters().check_target(address, host);
+  if (own.includes(address, context.bind, worker.local_addresses)) return context.refusals.loop;
+  return filters().check_target(address, host, worker.local_addresses);
 }
 
 /** A proxy in front does not count as a source, because it carries many callers and health checks. */
@@ -76,7 +77,7 @@ void RuleShard::handshake_failed(const Address& caller) {
 
 Reason RuleShard::take_from(const SourceLimit& limit, const Source& source) {
   const auto taken =
-      worker.context.source_rates.take(limit.id, source, limit.max, limit.per_ms, worker.loop.now_ms());
+      worker.context.source_rates.take(rule->descriptors.get(), limit.id, source, limit.max, limit.per_ms, worker.loop.now_ms());
   if (limit.refusal == kNoReason && taken == SourceRates::Taken::empty)
     worker.context.events.push_advisory({.kind = EngineEvent::Kind::source_over,
                                          .id = rule->id,
@@ -87,6 +88,7 @@ Reason RuleShard::take_from(const SourceLimit& limit, const Source& source) {
 
 void RuleShard::dns_failed(const std::string& host, const std::string& reason) {
   counters.dns_failures.add(1);
+  if (!dns_reports_.admit(worker.loop.now_ms())) return;
   worker.context.events.push_advisory(
       {.kind = EngineEvent::Kind::dns_failed, .id = rule->id, .text = host, .reason = reason});
 }

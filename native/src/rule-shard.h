@@ -20,6 +20,22 @@ class DialerOwner {
   ~DialerOwner() = default;
 };
 
+/** Limits the events of a kind that JavaScript only logs: 8 per second, one per target of a rule. */
+class ReportLimit {
+ public:
+  bool admit(int64_t now_ms) {
+    if (now_ms - since_ms_ >= 1'000) {
+      since_ms_ = now_ms;
+      count_ = 0;
+    }
+    return ++count_ <= 8;
+  }
+
+ private:
+  int64_t since_ms_ = 0;
+  int count_ = 0;  // since then
+};
+
 class RuleShard : public DeferredDelete {
  public:
   RuleShard(Worker& worker, std::shared_ptr<Rule> rule);
@@ -42,6 +58,8 @@ class RuleShard : public DeferredDelete {
   virtual void collect(OpenConnections& found) const = 0;
   /** Resets all that match; returns how many. */
   virtual int64_t end_selected(const ConnectionSelection& selection) = 0;
+  /** Refuses connections and flows while the owner owes descriptors. */
+  virtual void give_back() = 0;
   /** Lets connections that wait for a meter retry. */
   virtual void meter_changed() = 0;
 
@@ -54,6 +72,7 @@ class RuleShard : public DeferredDelete {
   /** Counts a failed handshake of a caller. */
   void handshake_failed(const Address& caller);
   bool is_reset(int target) const { return target >= 0 && !reset_targets_.empty() && reset_targets_[target]; }
+  /** Counts the failure. Reports 8 per second at most, because JavaScript only logs them. */
   void dns_failed(const std::string& host, const std::string& reason);
   /** Report once per rule. */
   void report_splice_selected();
@@ -85,6 +104,7 @@ class RuleShard : public DeferredDelete {
   std::vector<bool> reset_targets_;  // by target; empty: none
   bool is_closed_ = false;
   bool has_ended_ = false;
+  ReportLimit dns_reports_;
   MethodTimer<RuleShard, &RuleShard::on_drained> drain_timer_{*this};
 };
 

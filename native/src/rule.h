@@ -1,6 +1,7 @@
 // An open rule: its configuration, and the state and counters that its threads share.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -10,7 +11,9 @@
 #include <vector>
 
 #include "admission.h"
+#include "avoided-addresses.h"
 #include "counters.h"
+#include "descriptors.h"
 #include "filters.h"
 #include "first-read.h"
 #include "preamble.h"
@@ -58,6 +61,7 @@ struct RuleConfig {
   uint16_t from = 0;
   uint16_t to = 0;
   std::optional<std::string> name;  // the TLS name
+  std::string owner;                // rules of one owner share its descriptors
   bool is_fallback = false;
   std::vector<Target> targets;
   std::optional<Balance> balance;  // absent: the targets are dialed in order
@@ -66,6 +70,7 @@ struct RuleConfig {
   int64_t probe_ms = 0;
   MeterChain meters;
   int64_t idle_ms = 0;
+  int64_t unanswered_ms = 0;  // see EngineRule.unansweredMs
   int64_t flow_cap = 0;
   bool report_ends = false;
   std::shared_ptr<const FirstRead> first_read;  // may be null
@@ -84,8 +89,10 @@ struct PortRange {
 };
 
 struct Rule : RuleConfig {
-  Rule(RuleConfig config, size_t threads, TargetHealth::OnChange on_health_change)
+  Rule(RuleConfig config, size_t threads, TargetHealth::OnChange on_health_change,
+       std::shared_ptr<DescriptorShare> descriptors)
       : RuleConfig(std::move(config)),
+        descriptors(std::move(descriptors)),
         health(targets.size(), std::move(on_health_change)),
         threads_active(static_cast<int>(threads)) {
     for (size_t i = 0; i < threads; i++)
@@ -93,7 +100,9 @@ struct Rule : RuleConfig {
     threads_listening = static_cast<int>(threads);
   }
 
+  const std::shared_ptr<DescriptorShare> descriptors;
   TargetHealth health;
+  AvoidedAddresses avoided;
   std::vector<std::unique_ptr<RuleCounters>> counters;  // by thread
   std::atomic<int> threads_listening;                   // `Engine::close` waits until it is 0
   std::atomic<int> threads_active;                      // threads with a live shard
@@ -103,6 +112,10 @@ struct Rule : RuleConfig {
   std::atomic<bool> splice_reported{false};
   std::atomic<bool> splice_unsupported_reported{false};
 
+  /** True if a UDP target has sent a datagram at or after this time of the event loop. */
+  bool has_replied_since(int target, int64_t since_ms) const {
+    return std::ranges::any_of(counters, [&](const auto& row) { return row->targets[target].replied_ms.value() >= since_ms; });
+  }
   void reject(Reason reason, int64_t count = 1) {
     const std::lock_guard lock(mutex_);
     rejected_[reason] += count;

@@ -38,27 +38,29 @@ class OpenBySource {
 };
 
 /**
- * Token buckets by limit and source, initially full, in a fixed-size table that all rules share. When it is full, the
- * least recently used bucket is evicted; its source starts with a full bucket again.
+ * Token buckets by limit and source, initially full, in a fixed-size table that all rules share. A full set of the table
+ * evicts the least recently used bucket of the owner that has the most there; its source starts with a full bucket again.
  */
 class SourceRates {
  public:
   enum class Taken : uint8_t { taken, empty, empty_again };  // again: reported less than a second ago
 
-  Taken take(uint64_t limit, const Source& source, int64_t max, int64_t per_ms, int64_t now_ms);
+  /** `owner`: identifies the owner of the limit's rule. */
+  Taken take(const void* owner, uint64_t limit, const Source& source, int64_t max, int64_t per_ms, int64_t now_ms);
 
  private:
   static constexpr size_t kWays = 8;
   static constexpr size_t kSets = 8'192;
   static constexpr int64_t kSayAgainMs = 1'000;
   struct Bucket {
+    const void* owner = nullptr;
     uint64_t limit = 0;  // 0: unused
     Source source;
     double tokens = 0;
     int64_t filled_ms = 0;
     int64_t said_ms = 0;
   };
-  Bucket& bucket_of(uint64_t limit, const Source& source);
+  Bucket& bucket_of(const void* owner, uint64_t limit, const Source& source);
 
   std::mutex mutex_;
   std::vector<Bucket> buckets_;  // made at the first use

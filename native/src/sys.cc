@@ -17,7 +17,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+
+#include "udp-sys.h"
 
 namespace sluice {
 
@@ -51,7 +54,11 @@ int open_socket(const Address& address, int type, Fd& socket) {
   return 0;
 }
 
-void disable_nagle(int socket) { set(socket, IPPROTO_TCP, TCP_NODELAY, 1); }
+/** Sets what every connection has: segments leave at once, and urgent data is part of the stream. */
+void set_stream_options(int socket) {
+  set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+  set(socket, SOL_SOCKET, SO_OOBINLINE, 1);
+}
 
 int bind_address(int socket, const Address& address) {
   sockaddr_storage raw{};
@@ -67,6 +74,7 @@ void set_buffer(int socket, int forced, int limited, int bytes) {
 void set_datagram_options(int socket, Family family) {
   set_buffer(socket, SO_RCVBUFFORCE, SO_RCVBUF, kUdpBufferBytes);
   set_buffer(socket, SO_SNDBUFFORCE, SO_SNDBUF, kUdpBufferBytes);
+  allow_fragments(socket, family);
   if (family == Family::v6)
     set(socket, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1);
   else
@@ -84,8 +92,8 @@ int listen_on(Protocol protocol, const Address& address, Sharing sharing, Fd& so
   if (sharing == Sharing::shared) set(fd, SOL_SOCKET, SO_REUSEPORT, 1);
   if (address.family == Family::v6) set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
   if (is_stream) {
-    // Accepted sockets inherit both options.
-    disable_nagle(fd);
+    // Accepted sockets inherit all options.
+    set_stream_options(fd);
     keep_alive(fd);
   } else {
     set_datagram_options(fd, address.family);
@@ -121,7 +129,7 @@ int connect_to(const Address& target, const Address* from, Fd& socket) {
   if (const int error = open_socket(target, SOCK_STREAM, socket)) return error;
   if (from != nullptr)
     if (const int error = bind_source(socket.get(), *from)) return error;
-  disable_nagle(socket.get());
+  set_stream_options(socket.get());
   sockaddr_storage raw{};
   const socklen_t size = target.to(raw);
   const int error = result(connect(socket.get(), reinterpret_cast<sockaddr*>(&raw), size));
@@ -160,6 +168,15 @@ int64_t unacknowledged(int socket) {
   return ioctl(socket, SIOCOUTQ, &bytes) < 0 ? 0 : bytes;  // a failed socket sends nothing
 }
 
+Unanswered unanswered(int socket) {
+  const int64_t bytes = unacknowledged(socket);
+  if (bytes == 0) return {};
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) < 0) return {};
+  return {bytes, static_cast<int16_t>(info.tcpi_retransmits + info.tcpi_probes)};
+}
+
 ssize_t receive(int socket, void* bytes, size_t size) { return result_of(recv(socket, bytes, size, 0)); }
 ssize_t peek(int socket, void* bytes, size_t size) { return result_of(recv(socket, bytes, size, MSG_PEEK)); }
 ssize_t transmit(int socket, const void* bytes, size_t size) {
@@ -169,11 +186,16 @@ ssize_t transmit(int socket, const void* bytes, size_t size) {
 int open_pipe(Pipe& pipe) {
   int ends[2];
   if (pipe2(ends, O_NONBLOCK | O_CLOEXEC) < 0) return -errno;
-  pipe = Pipe{Fd(ends[0]), Fd(ends[1])};
+  pipe = Pipe{Fd(ends[0]), Fd(ends[1]), std::max(fcntl(ends[1], F_GETPIPE_SZ), 0)};
   return 0;
 }
 int resize_pipe(const Pipe& pipe, int bytes) { return result(fcntl(pipe.write.get(), F_SETPIPE_SZ, bytes)); }
-int pipe_size(const Pipe& pipe) { return result(fcntl(pipe.write.get(), F_GETPIPE_SZ)); }
+int max_pipe_bytes() {
+  const Fd file(open("/proc/sys/fs/pipe-max-size", O_RDONLY | O_CLOEXEC));
+  char text[16]{};
+  return file && ::read(file.get(), text, sizeof text - 1) > 0 ? atoi(text) : 0;
+}
+ssize_t read_pipe(const Pipe& pipe, void* bytes, size_t size) { return result_of(::read(pipe.read.get(), bytes, size)); }
 ssize_t splice_in(int socket, const Pipe& pipe, size_t size) {
   constexpr unsigned flags = SPLICE_F_MOVE | SPLICE_F_NONBLOCK;
   return result_of(splice(socket, nullptr, pipe.write.get(), nullptr, size, flags));

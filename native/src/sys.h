@@ -45,7 +45,7 @@ enum class Protocol : uint8_t { tcp, udp };
 enum class Sharing : uint8_t { exclusive, shared };
 /** Binds a socket, and listens if it is TCP. */
 int listen_on(Protocol protocol, const Address& address, Sharing sharing, Fd& socket);
-/** Accepts a non-blocking socket; TCP_NODELAY and keepalive are inherited from the listener. */
+/** Accepts a non-blocking socket; TCP_NODELAY, SO_OOBINLINE and keepalive are inherited from the listener. */
 int accept_from(int listener, Address& caller, Fd& socket);
 /** The result of `bind_source` on a host that does not have the address; no system call here returns it. */
 inline constexpr int kNoSuchSource = -ENODEV;
@@ -70,6 +70,12 @@ void arm_reset(int socket);
 int shut_write(int socket);
 /** Returns the bytes that were written and that the peer has not acknowledged (SIOCOUTQ, tcp(7)): a reset drops them. */
 int64_t unacknowledged(int socket);
+/** Bytes that the peer has not acknowledged, and the retransmissions and window probes that it has not answered. */
+struct Unanswered {
+  int64_t bytes = 0;
+  int16_t tries = 0;
+};
+Unanswered unanswered(int socket);
 
 ssize_t receive(int socket, void* bytes, size_t size);
 ssize_t peek(int socket, void* bytes, size_t size);
@@ -78,11 +84,14 @@ ssize_t transmit(int socket, const void* bytes, size_t size);
 struct Pipe {
   Fd read;
   Fd write;
+  int bytes = 0;  // its size
 };
 int open_pipe(Pipe& pipe);
 /** Returns the size that the pipe has now, or a negative errno (F_SETPIPE_SZ). */
 int resize_pipe(const Pipe& pipe, int bytes);
-int pipe_size(const Pipe& pipe);
+/** Returns fs.pipe-max-size, or 0 if it is unknown. */
+int max_pipe_bytes();
+ssize_t read_pipe(const Pipe& pipe, void* bytes, size_t size);
 ssize_t splice_in(int socket, const Pipe& pipe, size_t size);
 ssize_t splice_out(const Pipe& pipe, int socket, size_t size);
 

@@ -56,13 +56,14 @@ void TargetHealth::begin(int index) {
   targets_[index].attempts++;
 }
 
-void TargetHealth::succeeded(int index) {
+void TargetHealth::succeeded(int index, Source source) {
   State from = State::healthy;
   {
     const std::lock_guard lock(mutex_);
     Target& target = targets_[index];
     target.attempts--;
     target.last_success_at = sys::unix_ms();
+    target.last_source = source;
     target.consecutive_failures = 0;
     target.failures_ms.clear();
     target.retry_ms = 0;
@@ -72,13 +73,24 @@ void TargetHealth::succeeded(int index) {
   if (from != State::healthy) on_change_(index, from, State::healthy, "connected");
 }
 
-void TargetHealth::failed(int index, const std::string& reason, int64_t now_ms) {
+void TargetHealth::failed(int index, Source source, const std::string& reason, int64_t now_ms) {
+  record_failure(index, source, reason, reason, now_ms);
+}
+
+void TargetHealth::lookup_failed(int index, Source source, const std::string& reason, int64_t now_ms) {
+  record_failure(index, source, reason, "dns_" + reason, now_ms);
+}
+
+void TargetHealth::record_failure(int index, Source source, const std::string& reason, std::string shown,
+                                  int64_t now_ms) {
   State from = State::failed;
   {
     const std::lock_guard lock(mutex_);
     Target& target = targets_[index];
     target.attempts--;
     target.last_failure_at = sys::unix_ms();
+    target.last_failure = std::move(shown);
+    target.last_source = source;
     target.failure_number = ++failure_count_;
     target.consecutive_failures++;
     target.failures++;

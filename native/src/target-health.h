@@ -14,6 +14,8 @@ namespace sluice {
 class TargetHealth {
  public:
   enum class State : uint8_t { unknown, healthy, failed };
+  /** What made an attempt: a caller or a health check. */
+  enum class Source : uint8_t { traffic, probe };
   using OnChange = std::function<void(int target, State from, State to, const std::string& reason)>;
 
   TargetHealth(size_t targets, OnChange on_change);
@@ -27,8 +29,10 @@ class TargetHealth {
   /** Begins an attempt. False: the failed target is being tried already, or failed a short time ago. */
   bool begin_if_due(int target, int64_t now_ms);
   void begin(int target);
-  void succeeded(int target);
-  void failed(int target, const std::string& reason, int64_t now_ms);
+  void succeeded(int target, Source source);
+  void failed(int target, Source source, const std::string& reason, int64_t now_ms);
+  /** The name of the target was not resolved: like `failed`, but `last_failure` gets the prefix 'dns_'. */
+  void lookup_failed(int target, Source source, const std::string& reason, int64_t now_ms);
   /** Ends an attempt that says nothing about the target. */
   void abandoned(int target);
 
@@ -38,6 +42,8 @@ class TargetHealth {
     int64_t failures = 0;
     int64_t last_failure_at = -1;  // ms since 1970; -1: never
     int64_t last_success_at = -1;
+    std::string last_failure;  // its reason; empty: none
+    Source last_source = Source::traffic;  // of the last attempt that succeeded or failed
   };
   Status status(int target);
 
@@ -52,6 +58,8 @@ class TargetHealth {
     bool is_due(int64_t now_ms) const { return state != State::failed || (attempts == 0 && now_ms >= retry_ms); }
   };
 
+  void record_failure(int target, Source source, const std::string& reason, std::string shown, int64_t now_ms);
+
   const OnChange on_change_;  // called without the lock
   std::mutex mutex_;
   std::vector<Target> targets_;
@@ -62,23 +70,29 @@ class TargetHealth {
 class TargetAttempt {
  public:
   TargetAttempt() = default;
-  TargetAttempt(TargetHealth& health, int target) : health_(&health), target_(target) {}
+  TargetAttempt(TargetHealth& health, int target, TargetHealth::Source source = TargetHealth::Source::traffic)
+      : health_(&health), target_(target), source_(source) {}
   TargetAttempt(TargetAttempt&& other) noexcept
-      : health_(std::exchange(other.health_, nullptr)), target_(other.target_) {}
+      : health_(std::exchange(other.health_, nullptr)), target_(other.target_), source_(other.source_) {}
   TargetAttempt& operator=(TargetAttempt&& other) noexcept {
     abandon();
     health_ = std::exchange(other.health_, nullptr);
     target_ = other.target_;
+    source_ = other.source_;
     return *this;
   }
   ~TargetAttempt() { abandon(); }
 
   int target() const { return target_; }
+  bool is_open() const { return health_ != nullptr; }
   void succeed() {
-    if (TargetHealth* health = take()) health->succeeded(target_);
+    if (TargetHealth* health = take()) health->succeeded(target_, source_);
   }
   void fail(const std::string& reason, int64_t now_ms) {
-    if (TargetHealth* health = take()) health->failed(target_, reason, now_ms);
+    if (TargetHealth* health = take()) health->failed(target_, source_, reason, now_ms);
+  }
+  void fail_lookup(const std::string& reason, int64_t now_ms) {
+    if (TargetHealth* health = take()) health->lookup_failed(target_, source_, reason, now_ms);
   }
   void abandon() {
     if (TargetHealth* health = take()) health->abandoned(target_);
@@ -89,6 +103,7 @@ class TargetAttempt {
 
   TargetHealth* health_ = nullptr;
   int target_ = -1;
+  TargetHealth::Source source_ = TargetHealth::Source::traffic;
 };
 
 }  // namespace sluice

@@ -54,7 +54,7 @@ void TcpRuleShard::start_connection(Caller caller) {
   if (const Reason refusal = connection->enter()) {
     refuse(connection->caller_->fd(), connection->caller_address_, refusal, connection->server_name());
     connection->source_uses_.release();
-    worker.context.descriptors.release(kDescriptors);
+    rule->descriptors->release(kDescriptors);
     connection->close_endpoint(std::move(connection->caller_), Connection::Ending::reset);
     worker.loop.delete_later(std::move(connection));
     return;
@@ -90,6 +90,7 @@ void TcpRuleShard::report(int socket, const Address& caller, ConnectionEnd why, 
                           std::string server_name) {
   if (!rule->report_ends) return;
   worker.ended.add({.rule = rule->id,
+                    .owner = rule->descriptors.get(),
                     .source = caller,
                     .listen = sys::local_address(socket),
                     .target = {},
@@ -124,6 +125,11 @@ int64_t TcpRuleShard::end_selected(const ConnectionSelection& selection) {
     count++;
   }
   return count;
+}
+
+void TcpRuleShard::give_back() {
+  while (!connections_.empty() && rule->descriptors->claim(kDescriptors))
+    connections_.back()->refuse(worker.context.refusals.owner_share);
 }
 
 void TcpRuleShard::meter_changed() {

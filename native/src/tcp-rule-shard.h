@@ -30,6 +30,7 @@ class TcpRuleShard final : public RuleShard {
   void reset(PortRange keep) override;
   void collect(OpenConnections& found) const override;
   int64_t end_selected(const ConnectionSelection& selection) override;
+  void give_back() override;
   void meter_changed() override;
   void remove(Connection& connection);
 

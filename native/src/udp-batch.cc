@@ -49,19 +49,21 @@ Address SourceAddress::address() const {
 }
 
 Address ReplySource::address() const {
-  if (size == 0) return {};
-  const auto& head = *reinterpret_cast<const cmsghdr*>(control.data());
-  sockaddr_storage raw{};
-  if (head.cmsg_level == IPPROTO_IPV6) {
-    auto& six = reinterpret_cast<sockaddr_in6&>(raw);
-    six.sin6_family = AF_INET6;
-    six.sin6_addr = value_of<in6_pktinfo>(head).ipi6_addr;
-  } else {
-    auto& four = reinterpret_cast<sockaddr_in&>(raw);
-    four.sin_family = AF_INET;
-    four.sin_addr = value_of<in_pktinfo>(head).ipi_spec_dst;
+  if (family == AF_UNSPEC) return {};
+  return Address::from_bytes(reinterpret_cast<const uint8_t*>(bytes.data()), family == AF_INET6 ? Family::v6 : Family::v4, 0);
+}
+
+size_t ReplySource::put_control(std::byte* at) const {
+  if (family == AF_INET) {
+    in_pktinfo info{};
+    std::memcpy(&info.ipi_spec_dst, bytes.data(), sizeof info.ipi_spec_dst);
+    return sluice::put_control(at, IPPROTO_IP, IP_PKTINFO, info);
   }
-  return Address::from(raw);
+  if (family != AF_INET6) return 0;
+  in6_pktinfo info{};
+  std::memcpy(&info.ipi6_addr, bytes.data(), sizeof info.ipi6_addr);
+  info.ipi6_ifindex = zone;
+  return sluice::put_control(at, IPPROTO_IPV6, IPV6_PKTINFO, info);
 }
 
 UdpBatch::UdpBatch() : memory_(std::make_unique_for_overwrite<std::byte[]>(kSlots * kSlotStride)) {
@@ -98,9 +100,27 @@ SourceAddress UdpBatch::source(int slot) const {
   return source;
 }
 
-bool UdpBatch::is_same_source(int a, int b) const {
-  const socklen_t size = in_[a].msg_hdr.msg_namelen;
-  return size == in_[b].msg_hdr.msg_namelen && std::memcmp(&addresses_[a], &addresses_[b], size) == 0;
+bool UdpBatch::is_to_many(int slot) const {
+  msghdr head = in_[slot].msg_hdr;
+  for (cmsghdr* one = CMSG_FIRSTHDR(&head); one != nullptr; one = CMSG_NXTHDR(&head, one)) {
+    if (one->cmsg_level == IPPROTO_IP && one->cmsg_type == IP_PKTINFO) {
+      const auto info = value_of<in_pktinfo>(*one);
+      return info.ipi_addr.s_addr != info.ipi_spec_dst.s_addr;
+    }
+    if (one->cmsg_level == IPPROTO_IPV6 && one->cmsg_type == IPV6_PKTINFO) {
+      const auto info = value_of<in6_pktinfo>(*one);
+      return IN6_IS_ADDR_MULTICAST(&info.ipi6_addr);
+    }
+  }
+  return false;
+}
+
+bool UdpBatch::is_same_path(int a, int b) const {
+  const msghdr& one = in_[a].msg_hdr;
+  const msghdr& other = in_[b].msg_hdr;
+  return one.msg_namelen == other.msg_namelen && one.msg_controllen == other.msg_controllen &&
+         std::memcmp(&addresses_[a], &addresses_[b], one.msg_namelen) == 0 &&
+         std::memcmp(&controls_[a], &controls_[b], one.msg_controllen) == 0;
 }
 
 ReplySource UdpBatch::reply_source(int slot) const {
@@ -108,16 +128,18 @@ ReplySource UdpBatch::reply_source(int slot) const {
   msghdr head = in_[slot].msg_hdr;
   for (cmsghdr* one = CMSG_FIRSTHDR(&head); one != nullptr; one = CMSG_NXTHDR(&head, one)) {
     if (one->cmsg_level == IPPROTO_IP && one->cmsg_type == IP_PKTINFO) {
-      in_pktinfo info{};  // ipi_spec_dst is a usable local address even for a broadcast
-      info.ipi_spec_dst = value_of<in_pktinfo>(*one).ipi_spec_dst;
-      reply_source.size = put_control(reply_source.control.data(), IPPROTO_IP, IP_PKTINFO, info);
+      // A usable local address even for a broadcast.
+      const in_addr local = value_of<in_pktinfo>(*one).ipi_spec_dst;
+      std::memcpy(reply_source.bytes.data(), &local, sizeof local);
+      reply_source.family = AF_INET;
     }
     if (one->cmsg_level == IPPROTO_IPV6 && one->cmsg_type == IPV6_PKTINFO) {
-      auto info = value_of<in6_pktinfo>(*one);
+      const auto info = value_of<in6_pktinfo>(*one);
       if (IN6_IS_ADDR_MULTICAST(&info.ipi6_addr)) continue;
+      std::memcpy(reply_source.bytes.data(), &info.ipi6_addr, sizeof info.ipi6_addr);
       // Only a link-local address needs its interface; others may leave by any.
-      if (!IN6_IS_ADDR_LINKLOCAL(&info.ipi6_addr)) info.ipi6_ifindex = 0;
-      reply_source.size = put_control(reply_source.control.data(), IPPROTO_IPV6, IPV6_PKTINFO, info);
+      reply_source.zone = IN6_IS_ADDR_LINKLOCAL(&info.ipi6_addr) ? info.ipi6_ifindex : 0;
+      reply_source.family = AF_INET6;
     }
   }
   return reply_source;
@@ -164,11 +186,7 @@ void UdpBatch::enqueue(SlotRange run, UdpSender& sender, const SourceAddress* de
     head.msg_name = message.destination.raw.data();
     head.msg_namelen = message.destination.size;
   }
-  size_t control = 0;
-  if (reply_source != nullptr && reply_source->size > 0) {
-    std::memcpy(message.control.data(), reply_source->control.data(), reply_source->size);
-    control = reply_source->size;
-  }
+  size_t control = reply_source != nullptr ? reply_source->put_control(message.control.data()) : 0;
   if (run.size() > 1) {
     const auto segment_size = static_cast<uint16_t>(size(run.first));
     control += put_control(message.control.data() + control, IPPROTO_UDP, UDP_SEGMENT, segment_size);

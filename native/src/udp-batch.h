@@ -24,13 +24,17 @@ struct SourceAddress {
   bool operator==(const SourceAddress& other) const = default;
 };
 
-/** The local address that a caller sent to: an IP_PKTINFO control message for replies (ip(7)). */
+/** The local address that a caller sent to. Replies leave from it. */
 struct ReplySource {
-  static constexpr size_t kMaxBytes = CMSG_SPACE(sizeof(in6_pktinfo));
-  alignas(cmsghdr) std::array<std::byte, kMaxBytes> control{};
-  size_t size = 0;  // 0: the kernel chooses the address
+  static constexpr size_t kMaxControlBytes = CMSG_SPACE(sizeof(in6_pktinfo));
+  std::array<std::byte, sizeof(in6_addr)> bytes{};  // IPv4 uses the first four; the others are 0
+  uint32_t zone = 0;               // interface of a link-local address, else 0
+  sa_family_t family = AF_UNSPEC;  // AF_UNSPEC: the kernel chooses the address
 
   Address address() const;
+  /** Writes the control message that makes a datagram leave from this address (ip(7)). Returns its size. */
+  size_t put_control(std::byte* at) const;
+  bool operator==(const ReplySource& other) const = default;
 };
 
 /** The sender of queued datagrams. Must live until `UdpBatch::send` has reported the result. */
@@ -78,7 +82,10 @@ class UdpBatch final : public DeferredTask {
   }
   SourceAddress source(int slot) const;
   ReplySource reply_source(int slot) const;
-  bool is_same_source(int a, int b) const;
+  /** True if a datagram was sent to a broadcast or multicast address. */
+  bool is_to_many(int slot) const;
+  /** True if two datagrams have the same source and the same local address. */
+  bool is_same_path(int a, int b) const;
 
   /** Queues a run of slots. Without a destination the socket must be connected. */
   void queue(int socket, SlotRange run, UdpSender& sender, const SourceAddress* destination = nullptr,
@@ -95,7 +102,7 @@ class UdpBatch final : public DeferredTask {
     Direction direction;
     SourceAddress destination;
     // Room for a ReplySource and for the segment size.
-    alignas(cmsghdr) std::array<std::byte, ReplySource::kMaxBytes + CMSG_SPACE(sizeof(uint16_t))> control;
+    alignas(cmsghdr) std::array<std::byte, ReplySource::kMaxControlBytes + CMSG_SPACE(sizeof(uint16_t))> control;
   };
 
   void prepare(SlotRange slots);
@@ -111,7 +118,7 @@ class UdpBatch final : public DeferredTask {
   std::array<mmsghdr, kSlots> in_{};
   std::array<sockaddr_in6, kSlots> addresses_{};
   struct Control {
-    alignas(cmsghdr) std::array<std::byte, ReplySource::kMaxBytes> bytes;
+    alignas(cmsghdr) std::array<std::byte, ReplySource::kMaxControlBytes> bytes;
   };
   std::array<Control, kSlots> controls_{};
   int used_ = 0;

@@ -1,5 +1,6 @@
 #include "udp-dialer.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -14,6 +15,26 @@ void UdpDialer::begin() {
   try_next();
 }
 
+void UdpDialer::begin_again(int silent_target, const Address& silent_address) {
+  TargetHealth& health = shard_.rule->health;
+  silent_ = Silent{silent_target, silent_address};
+  spare_.clear();
+  refusal_ = kNoReason;
+  is_failover_ = true;
+  has_started_over_ = false;
+  target_ = first_target_ = silent_target;
+  offset_ = 0;
+  failed_targets_.clear();
+  next_failed_ = 0;
+  if (!chooser() && health.are_all_failed()) {
+    failed_targets_ = health.longest_failed_first();
+    std::erase(failed_targets_, silent_target);
+  }
+  if (target().literal) return try_next();
+  is_own_name_ = true;
+  if (const auto known = resolve()) on_resolved(*known);
+}
+
 void UdpDialer::cancel() {
   attempt_.abandon();
   use_.release();
@@ -23,14 +44,21 @@ void UdpDialer::cancel() {
 void UdpDialer::try_next() {
   while (begin_next_target()) {
     if (!target().literal) {
-      Names& names = shard_.worker.names;
-      if (const auto known = names.find(shard_.rule->id, target().host)) return on_resolved(*known);
-      token_ = names.ask(*this, shard_.rule->id, target().host);
+      if (const auto known = resolve()) on_resolved(*known);
       return;
     }
-    if (connect({*target().literal})) return;
+    if (connect(dial_order({*target().literal}))) return;
   }
+  if (!spare_.empty() && connect_again(std::exchange(spare_, {}))) return;
   owner_.dial_failed(refusal_);
+}
+
+/** Returns a known answer, or asks and returns null. */
+std::shared_ptr<const ResolveAnswer> UdpDialer::resolve() {
+  Names& names = shard_.worker.names;
+  auto known = names.find(shard_.rule->id, target().host);
+  if (!known) token_ = names.ask(*this, shard_.rule->id, target().host);
+  return known;
 }
 
 bool UdpDialer::begin_next_target() {
@@ -44,7 +72,8 @@ bool UdpDialer::begin_next_target() {
     return true;
   }
   const int64_t now_ms = shard_.worker.loop.now_ms();
-  while ((target_ = chooser() ? chooser()->next(choice_, now_ms) : target_ + 1) >= 0 && target_ < count) {
+  while (chooser() ? (target_ = choose(now_ms)) >= 0 : ++offset_ < count) {
+    if (!chooser()) target_ = (first_target_ + offset_) % count;
     if (choice_.ignores_health)
       health.begin(target_);
     else if (!health.begin_if_due(target_, now_ms))
@@ -55,6 +84,16 @@ bool UdpDialer::begin_next_target() {
   return false;
 }
 
+/** Returns a target that the flow has not tried. When it has tried all, each but the silent one gets another turn. */
+int UdpDialer::choose(int64_t now_ms) {
+  const int chosen = chooser()->next(choice_, now_ms);
+  if (chosen >= 0 || !silent_ || has_started_over_) return chosen;
+  has_started_over_ = true;
+  choice_.tried.assign(shard_.rule->targets.size(), false);
+  choice_.tried[silent_->target] = true;
+  return chooser()->next(choice_, now_ms);
+}
+
 void UdpDialer::begin_attempt() {
   attempt_ = TargetAttempt(shard_.rule->health, target_);
   use_ = TargetUse(shard_.counters.targets[target_]);
@@ -62,20 +101,47 @@ void UdpDialer::begin_attempt() {
 
 void UdpDialer::on_resolved(const ResolveAnswer& answer) {
   token_ = 0;
+  if (std::exchange(is_own_name_, false)) return own_name_resolved(answer);
   if (answer.is_ok) {
-    if (connect(answer.addresses)) return;
+    if (connect(dial_order(answer.addresses))) return;
   } else {
     shard_.dns_failed(target().host, answer.reason);
-    attempt_.fail(answer.reason, shard_.worker.loop.now_ms());
+    attempt_.fail_lookup(answer.reason, shard_.worker.loop.now_ms());
     is_failover_ = true;
   }
   try_next();
 }
 
-bool UdpDialer::connect(const std::vector<Address>& addresses) {
-  const auto port = static_cast<uint16_t>(target().port + port_index_);
+/** Leaves an address that the name no longer has; else remembers its other addresses, for the case that no target is left. */
+void UdpDialer::own_name_resolved(const ResolveAnswer& answer) {
+  if (!answer.is_ok) shard_.dns_failed(target().host, answer.reason);
+  std::vector<Address> order = answer.is_ok ? dial_order(answer.addresses) : std::vector<Address>{};
+  const auto found = std::ranges::find(order, silent_->address);
+  if (found != order.end()) {
+    std::rotate(order.begin(), found, order.end());
+    order.erase(order.begin());
+    spare_ = std::move(order);
+  } else if (!order.empty() && connect_again(order)) {
+    return;
+  }
+  try_next();
+}
+
+/** Connects to another address of the silent target. */
+bool UdpDialer::connect_again(const std::vector<Address>& order) {
+  target_ = silent_->target;
+  shard_.rule->health.begin(target_);
+  begin_attempt();
+  return connect(order);
+}
+
+std::vector<Address> UdpDialer::dial_order(const std::vector<Address>& addresses) const {
+  return shard_.dial_order(addresses, static_cast<uint16_t>(target().port + port_index_));
+}
+
+bool UdpDialer::connect(const std::vector<Address>& order) {
   const char* failure = nullptr;
-  for (const Address& address : shard_.dial_order(addresses, port)) {
+  for (const Address& address : order) {
     const Reason refusal = shard_.check_target(address, target().host);
     if (refusal != kNoReason) {
       if (refusal_ == kNoReason) refusal_ = refusal;

@@ -53,6 +53,10 @@ void UdpFlow::begin(int datagrams) {
 }
 
 void UdpFlow::dial_failed(Reason refusal) {
+  if (target_) {
+    is_redialing_ = false;
+    return dialer_.cancel();
+  }
   const size_t lost = expected_ + (buffered_ ? buffered_->size() : 0);
   const bool has_refusal = refusal != kNoReason;
   shard_.rule->reject(has_refusal ? refusal : shard_.worker.context.refusals.no_target, static_cast<int64_t>(lost));
@@ -60,8 +64,10 @@ void UdpFlow::dial_failed(Reason refusal) {
 }
 
 void UdpFlow::receive(SlotRange run) {
-  last_active_ms_ = shard_.worker.loop.now_ms();
-  reply_source_ = shard_.batch().reply_source(run.end - 1);
+  const int64_t now_ms = shard_.worker.loop.now_ms();
+  if (has_no_answer(now_ms)) dial_again(now_ms);
+  if (has_ended_) return shard_.rule->reject(shard_.worker.context.refusals.datagram_unsent, run.size());
+  last_active_ms_ = now_ms;
   if (const auto& cap = shard_.rule->reply_cap)
     for (int slot = run.first; slot < run.end; slot++)
       replies_.ask(*cap, static_cast<int64_t>(shard_.batch().size(slot)));
@@ -109,7 +115,68 @@ void UdpFlow::end(ConnectionEnd why, Reason refusal) {
   shard_.remove(*this);
 }
 
+bool UdpFlow::has_no_answer(int64_t now_ms) {
+  if (unanswered_since_ms_ < 0 || !target_) return false;
+  const int64_t patience_ms = shard_.rule->unanswered_ms;
+  if (patience_ms == 0 || now_ms - unanswered_since_ms_ < patience_ms) return false;
+  // The last datagram of an exchange may need no answer: after a pause, the target has the same time once more.
+  if (!has_replied_ || has_resumed_ || now_ms - last_active_ms_ < patience_ms) return true;
+  has_resumed_ = true;
+  unanswered_since_ms_ = now_ms;
+  return false;
+}
+
+void UdpFlow::dial_again(int64_t now_ms) {
+  if (is_redialing_) return;
+  count_silence(now_ms);
+  unanswered_since_ms_ = now_ms;
+  is_redialing_ = true;
+  dialer_.begin_again(target_index_, address_);
+}
+
+/** Counts as a failure of the target, unless it is the only one or answers other flows. */
+void UdpFlow::count_silence(int64_t now_ms) {
+  shard_.record_silence(address_);
+  if (shard_.rule->targets.size() < 2 || shard_.rule->has_replied_since(target_index_, unanswered_since_ms_)) return;
+  if (has_replied_) reopen_attempt();
+  has_replied_ = false;
+  attempt_.fail("no_answer", now_ms);
+}
+
+void UdpFlow::check_silence(int64_t now_ms) {
+  if (target_ && attempt_.is_open() && has_no_answer(now_ms)) count_silence(now_ms);
+}
+
+bool UdpFlow::is_stranded(const Rule& current) {
+  if (!shard_.is_closed() || !has_no_answer(shard_.worker.loop.now_ms())) return false;
+  if (current.targets.size() != 1) return true;
+  const Target& own = shard_.rule->targets[target_index_];
+  const Target& only = current.targets.front();
+  return only.host != own.host || only.port != own.port;
+}
+
+/** Starts another attempt at the target: the first one has its result. */
+void UdpFlow::reopen_attempt() {
+  shard_.rule->health.begin(target_index_);
+  attempt_ = TargetAttempt(shard_.rule->health, target_index_);
+}
+
+/** Leaves a target that does not answer. Returns false if the flow has ended. */
+bool UdpFlow::leave_target(const ConnectedUdpTarget& next) {
+  is_redialing_ = false;
+  shard_.batch().send();  // its socket may have datagrams in the queue
+  if (has_ended_) return false;
+  settle();
+  shard_.worker.loop.unwatch(target_.get());
+  shard_.record_redial(target_index_, address_, next.attempt.target(), next.address);
+  needs_preamble_ = shard_.rule->preamble != nullptr;
+  has_replied_ = false;
+  unanswered_since_ms_ = shard_.worker.loop.now_ms();
+  return true;
+}
+
 void UdpFlow::dial_succeeded(ConnectedUdpTarget connected) {
+  if (target_ && !leave_target(connected)) return;
   target_ = std::move(connected.socket);
   address_ = connected.address;
   attempt_ = std::move(connected.attempt);
@@ -192,16 +259,18 @@ void UdpFlow::queue(Direction direction, SlotRange run) {
   if (direction == Direction::in)
     batch.queue(target_.get(), run, *this);
   else
-    batch.queue(path_.listener, run, *this, &path_.source, &reply_source_);
+    batch.queue(path_.listener, run, *this, &path_.source, &path_.reply_source);
 }
 
 void UdpFlow::on_sent(Direction direction, int count, int64_t bytes, int error) {
   if (error != 0 || (direction == Direction::in && is_evicted_)) {
+    const auto& refusals = shard_.worker.context.refusals;
     admission_.undo_datagrams(direction, bytes);
-    shard_.rule->reject(shard_.worker.context.refusals.datagram_unsent, count);
+    shard_.rule->reject(error == EMSGSIZE ? refusals.datagram_too_large : refusals.datagram_unsent, count);
     if (direction == Direction::in && error != 0) evict(error);
     return;
   }
+  if (direction == Direction::in && unanswered_since_ms_ < 0) unanswered_since_ms_ = shard_.worker.loop.now_ms();
   if (direction == Direction::in && !has_ended_) return hold(count, bytes);
   this->count(direction, count, bytes);
 }
@@ -237,14 +306,19 @@ bool UdpFlow::settle_old(int64_t now_ms) {
 void UdpFlow::target_replied() {
   settle();
   last_active_ms_ = shard_.worker.loop.now_ms();
+  unanswered_since_ms_ = -1;
+  has_resumed_ = false;
+  shard_.counters.targets[target_index_].replied_ms.set(last_active_ms_);
+  if (std::exchange(is_redialing_, false)) dialer_.cancel();
   if (has_replied_) return;
   has_replied_ = true;
+  if (!attempt_.is_open()) reopen_attempt();  // its silence was counted
   attempt_.succeed();
 }
 
-/** Returns the local address of the caller's last datagram. */
+/** Returns the local address that the caller sends to. */
 Address UdpFlow::listen_address() const {
-  return reply_source_.address().with_port(static_cast<uint16_t>(shard_.rule->from + path_.port_index));
+  return path_.reply_source.address().with_port(static_cast<uint16_t>(shard_.rule->from + path_.port_index));
 }
 
 OpenConnection UdpFlow::row() const {
@@ -265,6 +339,7 @@ OpenConnection UdpFlow::row() const {
 void UdpFlow::report_end(ConnectionEnd why, Reason refusal) {
   const int64_t duration_ms = shard_.worker.loop.now_ms() - opened_ms_;
   shard_.worker.ended.add({.rule = shard_.rule->id,
+                           .owner = shard_.rule->descriptors.get(),
                            .source = caller_.source,
                            .listen = listen_address(),
                            .target = address_,
@@ -283,10 +358,7 @@ void UdpFlow::evict(int error) {
   is_evicted_ = true;
   admission_.undo_datagrams(Direction::in, std::exchange(unsettled_, {}).bytes);
   shard_.record_eviction(target_index_, address_, error);
-  if (has_replied_) {
-    shard_.rule->health.begin(target_index_);
-    attempt_ = TargetAttempt(shard_.rule->health, target_index_);
-  }
+  if (!attempt_.is_open()) reopen_attempt();
   attempt_.fail(reason, shard_.worker.loop.now_ms());
   end(ConnectionEnd::target_unreachable);
 }

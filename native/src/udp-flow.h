@@ -10,11 +10,12 @@
 
 namespace sluice {
 
-/** The listener and the source address of a flow: replies go back this way. */
+/** The listener, the source address and the local address of a flow: replies go back this way. */
 struct UdpPath {
   int listener;  // descriptor
   int port_index;
   SourceAddress source;
+  ReplySource reply_source;
 };
 
 class UdpFlow final : public FdWatcher, private UdpSender, private DialerOwner<ConnectedUdpTarget> {
@@ -25,13 +26,18 @@ class UdpFlow final : public FdWatcher, private UdpSender, private DialerOwner<C
   Reason enter();
   /** Starts dialing for this many datagrams, which follow; the flow may end within the call. */
   void begin(int datagrams);
-  /** Handles datagrams of the caller. Replies leave from the local address of its last datagram. */
+  /** Handles datagrams of the caller. */
   void receive(SlotRange run);
   /** Handles replies of the target. */
   void ready(uint32_t events) override;
   /** Ends the flow if the current filters no longer allow it. */
   void recheck_filters();
+  /** Counts the silence of a target that has never answered, for the choice of new flows. */
+  void check_silence(int64_t now_ms);
+  /** True if the flow of a replaced rule has no answer, and the current rule has something else to offer. */
+  bool is_stranded(const Rule& current);
   void end(ConnectionEnd why, Reason refusal = kNoReason);
+  void refuse(Reason refusal);
   /** Counts messages sent at least `kSettleMs` ago. Returns true if a message is still uncounted. */
   bool settle_old(int64_t now_ms);
   /** How long an ICMP error may take. Datagrams that it refuses are not counted as delivered. */
@@ -52,7 +58,6 @@ class UdpFlow final : public FdWatcher, private UdpSender, private DialerOwner<C
  private:
   void dial_succeeded(ConnectedUdpTarget connected) override;
   void dial_failed(Reason refusal) override;
-  void refuse(Reason refusal);
   void on_sent(Direction direction, int count, int64_t bytes, int error) override;
   void send_alone(std::byte* bytes, size_t size);
   void buffer(int slot);
@@ -65,6 +70,11 @@ class UdpFlow final : public FdWatcher, private UdpSender, private DialerOwner<C
   void hold(int count, int64_t bytes);
   void settle();
   void target_replied();
+  bool has_no_answer(int64_t now_ms);
+  void dial_again(int64_t now_ms);
+  bool leave_target(const ConnectedUdpTarget& next);
+  void count_silence(int64_t now_ms);
+  void reopen_attempt();
   void evict(int error);
   Address listen_address() const;
   void report_end(ConnectionEnd why, Reason refusal);
@@ -75,9 +85,9 @@ class UdpFlow final : public FdWatcher, private UdpSender, private DialerOwner<C
   int target_index_ = -1;
   Admission admission_;
   const UdpPath path_;
-  ReplySource reply_source_;
   int64_t last_active_ms_;
-  std::array<int64_t, 2> bytes_{};  // delivered, by direction
+  int64_t unanswered_since_ms_ = -1;  // when the first datagram was sent that has no answer; -1: none
+  std::array<int64_t, 2> bytes_{};    // delivered, by direction
   /** The newest message to the target, of one or more datagrams. Not counted yet: ICMP may name it as refused. */
   struct {
     int64_t bytes;
@@ -87,7 +97,9 @@ class UdpFlow final : public FdWatcher, private UdpSender, private DialerOwner<C
   bool needs_preamble_;     // before the next datagram to the target
   bool is_listed_ = false;  // in the shard's list of flows to settle
   bool is_evicted_ = false;
-  bool has_replied_ = false;
+  bool has_replied_ = false;   // the target
+  bool has_resumed_ = false;   // the caller, after a pause without an answer
+  bool is_redialing_ = false;  // and keeps its target until another one is connected
   bool has_ended_ = false;
   ReplyAccount replies_;
 

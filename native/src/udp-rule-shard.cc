@@ -15,6 +15,7 @@ namespace {
 constexpr int kBatchesPerWake = 4;
 constexpr int64_t kWatchRetryMs = 100;  // after epoll could not watch a socket
 constexpr int64_t kRefusalMemoryMs = 10'000;
+constexpr int64_t kSilenceMemoryMs = 30'000;  // outlasts the turns of two other targets
 /** Sweeps for idle flows per idle time; they are never further apart than `kMaxSweepMs`. */
 constexpr int64_t kSweepsPerIdle = 4;
 constexpr int64_t kMaxSweepMs = 5'000;
@@ -29,16 +30,22 @@ uint64_t mix(uint64_t hash, uint64_t value) {
 class UdpRuleShard::Listener final : public FdWatcher {
  public:
   Listener(UdpRuleShard& shard, const BoundSocket& bound)
-      : shard_(&shard), socket_(bound.socket), port_index_(bound.address.port - shard.rule->from) {
+      : shard_(&shard),
+        socket_(bound.socket),
+        port_index_(bound.address.port - shard.rule->from),
+        gets_copies_(!bound.is_shared && shard.worker.index > 0) {
     watch();
   }
 
   void ready(uint32_t) override {
     for (int batch = 0; shard_ != nullptr && batch < kBatchesPerWake; batch++)
-      if (!shard_->receive(socket_->get(), port_index_)) return;
+      if (!shard_->receive(*this)) return;
   }
   bool has(const BoundSocket& bound) const { return socket_ == bound.socket; }
   int descriptor() const { return socket_->get(); }
+  int port_index() const { return port_index_; }
+  /** True if the listener of the first thread gets the same broadcasts: the kernel copies them to all sockets of a port. */
+  bool gets_copies() const { return gets_copies_; }
   void close() {
     timer_.cancel();
     shard_->worker.loop.unwatch(socket_->get());
@@ -55,14 +62,18 @@ class UdpRuleShard::Listener final : public FdWatcher {
   UdpRuleShard* shard_;
   std::shared_ptr<Fd> socket_;
   const int port_index_;
+  const bool gets_copies_;
   MethodTimer<Listener, &Listener::watch> timer_{*this};
 };
 
 size_t UdpRuleShard::Hash::operator()(const Key& key) const {
-  std::array<uint64_t, 4> words{};
-  static_assert(sizeof key.source.raw <= sizeof words);
-  std::memcpy(words.data(), key.source.raw.data(), key.source.raw.size());
-  uint64_t hash = mix(seed, static_cast<uint64_t>(key.port));
+  std::array<uint64_t, 6> words{};
+  constexpr size_t kLocalWords = 2;
+  static_assert(sizeof key.local.bytes == kLocalWords * sizeof words[0]);
+  static_assert(sizeof key.source.raw <= sizeof words - sizeof key.local.bytes);
+  std::memcpy(words.data(), key.local.bytes.data(), key.local.bytes.size());
+  std::memcpy(&words[kLocalWords], key.source.raw.data(), key.source.raw.size());
+  uint64_t hash = mix(seed, uint64_t{key.local.zone} << 32 | static_cast<uint64_t>(key.port));
   for (const uint64_t word : words) hash = mix(hash, word);
   return hash;
 }
@@ -134,15 +145,16 @@ void UdpRuleShard::end_reset() {
     if (is_reset(flow->target_index())) flow->end(ConnectionEnd::rule_closed);
 }
 
-bool UdpRuleShard::receive(int listener, int port_index) {
+bool UdpRuleShard::receive(const Listener& listener) {
   UdpBatch& batch = this->batch();
   batch.flush();
   SlotRange received;
-  if (batch.receive(listener, received) <= 0) return false;
+  if (batch.receive(listener.descriptor(), received) <= 0) return false;
   for (SlotRange run{received.first, received.first}; run.first < received.end; run.first = run.end) {
     do run.end++;
-    while (run.end < received.end && batch.is_same_source(run.first, run.end));
-    dispatch_run(listener, port_index, run);
+    while (run.end < received.end && batch.is_same_path(run.first, run.end));
+    if (listener.gets_copies() && batch.is_to_many(run.first)) continue;
+    dispatch_run(listener.descriptor(), listener.port_index(), run);
   }
   batch.flush();
   const bool is_more = UdpBatch::is_full(received);
@@ -152,11 +164,15 @@ bool UdpRuleShard::receive(int listener, int port_index) {
 
 UdpFlow* UdpRuleShard::find_flow(const UdpPath& path) const {
   const auto found = table_->find(key_of(path));
-  return found != table_->end() ? found->second : nullptr;
+  if (found == table_->end()) return nullptr;
+  UdpFlow* flow = found->second;
+  if (!flow->is_stranded(*rule)) return flow;
+  flow->end(ConnectionEnd::rule_closed);
+  return nullptr;
 }
 
 void UdpRuleShard::dispatch_run(int listener, int port_index, SlotRange run) {
-  const UdpPath path{listener, port_index, batch().source(run.first)};
+  const UdpPath path{listener, port_index, batch().source(run.first), batch().reply_source(run.first)};
   if (rule->first_read) {
     for (int slot = run.first; slot < run.end; slot++) dispatch_behind_header(path, slot);
     return;
@@ -215,11 +231,15 @@ UdpFlow* UdpRuleShard::create_flow(const UdpPath& path, const NamedCaller& calle
 }
 
 Reason UdpRuleShard::enter(UdpFlow& flow) {
-  Descriptors& descriptors = worker.context.descriptors;
-  if (!descriptors.reserve(1)) return worker.context.refusals.descriptors;
+  DescriptorShare& share = *rule->descriptors;
+  if (const Reason refusal = worker.context.reserve(share, 1)) return refusal;
   const Reason refusal = flow.enter();
-  if (refusal != kNoReason) descriptors.release(1);
+  if (refusal != kNoReason) share.release(1);
   return refusal;
+}
+
+void UdpRuleShard::give_back() {
+  while (!flows_.empty() && rule->descriptors->claim(1)) flows_.back()->refuse(worker.context.refusals.owner_share);
 }
 
 void UdpRuleShard::settle_later(UdpFlow& flow) {
@@ -244,29 +264,38 @@ void UdpRuleShard::remove(UdpFlow& flow) {
   }
   flows_.pop_back();
   rule->flows->fetch_sub(1);
-  worker.context.descriptors.release(1);
+  rule->descriptors->release(1);
   counters.ports[flow.path().port_index].active.add(-1);
   end_when_empty();
 }
 
 std::vector<Address> UdpRuleShard::dial_order(const std::vector<Address>& addresses, uint16_t port) {
-  const int64_t now_ms = worker.loop.now_ms();
-  std::erase_if(refused_, [&](const Refused& one) { return one.at_ms + kRefusalMemoryMs <= now_ms; });
   std::vector<Address> order = interleave(addresses, rule->prefer_ipv6);
   for (Address& address : order) address = address.with_port(port);
-  std::stable_partition(order.begin(), order.end(), [&](const Address& address) {
-    return std::ranges::none_of(refused_, [&](const Refused& one) { return one.address == address; });
-  });
+  rule->avoided.move_last(order, worker.loop.now_ms());
   return order;
 }
 
 void UdpRuleShard::record_eviction(int target, const Address& address, int error) {
-  std::erase_if(refused_, [&](const Refused& one) { return one.address == address; });
-  refused_.push_back({address, worker.loop.now_ms()});
+  rule->avoided.add(address, worker.loop.now_ms(), kRefusalMemoryMs);
   worker.context.events.push_advisory({.kind = EngineEvent::Kind::flow_evicted,
                                        .id = rule->id,
                                        .target = target,
                                        .text = error_name(error)});
+}
+
+void UdpRuleShard::record_silence(const Address& address) {
+  rule->avoided.add(address, worker.loop.now_ms(), kSilenceMemoryMs);
+}
+
+void UdpRuleShard::record_redial(int from, const Address& from_address, int to, const Address& to_address) {
+  if (!redial_reports_.admit(worker.loop.now_ms())) return;
+  worker.context.events.push_advisory({.kind = EngineEvent::Kind::flow_redialed,
+                                       .id = rule->id,
+                                       .target = from,
+                                       .value = to,
+                                       .text = from_address.text(),
+                                       .reason = to_address.text()});
 }
 
 void UdpRuleShard::recheck_filters() {
@@ -274,9 +303,11 @@ void UdpRuleShard::recheck_filters() {
 }
 
 void UdpRuleShard::sweep() {
-  const int64_t silent_since_ms = worker.loop.now_ms() - rule->idle_ms;
-  for (UdpFlow* flow : all_flows())
-    if (flow->last_active_ms() <= silent_since_ms) flow->end(ConnectionEnd::idle);
+  const int64_t now_ms = worker.loop.now_ms();
+  for (UdpFlow* flow : all_flows()) {
+    flow->check_silence(now_ms);
+    if (flow->last_active_ms() <= now_ms - rule->idle_ms) flow->end(ConnectionEnd::idle);
+  }
   arm_sweep();
 }
 

@@ -26,12 +26,17 @@ class UdpRuleShard final : public RuleShard {
   void reset(PortRange keep) override;
   void collect(OpenConnections& found) const override;
   int64_t end_selected(const ConnectionSelection& selection) override;
+  void give_back() override;
   void meter_changed() override {}
 
   UdpBatch& batch() const { return worker.udp_batch; }
-  /** Orders addresses as TCP dials them, but those with a recent ICMP error come last. */
+  /** Orders addresses as TCP dials them, but those with a recent ICMP error or without an answer come last. */
   std::vector<Address> dial_order(const std::vector<Address>& addresses, uint16_t port);
   void record_eviction(int target, const Address& address, int error);
+  /** Remembers an address that does not answer, for `dial_order`. */
+  void record_silence(const Address& address);
+  /** Reports that a flow has left a target. At most 8 reports per second, because they are only examples. */
+  void record_redial(int from, const Address& from_address, int to, const Address& to_address);
   /** Calls `settle_old` of the flow until it returns false. */
   void settle_later(UdpFlow& flow);
   void remove(UdpFlow& flow);
@@ -40,27 +45,25 @@ class UdpRuleShard final : public RuleShard {
   class Listener;
   struct Key {
     SourceAddress source;
-    int port;  // destination of its datagrams
+    ReplySource local;  // the address that its datagrams were sent to
+    int port;           // and their port
     bool operator==(const Key& other) const = default;
   };
   struct Hash {
     uint64_t seed;  // random, because callers choose their ports and must not choose hash buckets
     size_t operator()(const Key& key) const;
   };
-  struct Refused {
-    Address address;
-    int64_t at_ms;
-  };
 
   /** The flows of all successive rules of these sockets, so that each datagram finds its flow. */
   using FlowTable = std::unordered_map<Key, UdpFlow*, Hash>;
 
-  Key key_of(const UdpPath& path) const { return {path.source, rule->from + path.port_index}; }
+  Key key_of(const UdpPath& path) const { return {path.source, path.reply_source, rule->from + path.port_index}; }
+  /** Returns the flow, or null. Ends a flow that waits in vain for a target of a replaced rule. */
   UdpFlow* find_flow(const UdpPath& path) const;
   /** Stops reading this socket, which the new rule takes over. */
   void hand_over(const BoundSocket& bound);
   /** Receives one batch; returns true if there may be more. */
-  bool receive(int listener, int port_index);
+  bool receive(const Listener& listener);
   void dispatch_run(int listener, int port_index, SlotRange run);
   void dispatch_behind_header(const UdpPath& path, int slot);
   /** Returns null when the flow is refused, and counts its datagrams; also when its dial fails at once. */
@@ -77,7 +80,7 @@ class UdpRuleShard final : public RuleShard {
   std::vector<std::unique_ptr<Listener>> listeners_;
   std::shared_ptr<FlowTable> table_;
   std::vector<std::unique_ptr<UdpFlow>> flows_;  // of this rule
-  std::vector<Refused> refused_;
+  ReportLimit redial_reports_;
   MethodTimer<UdpRuleShard, &UdpRuleShard::sweep> sweep_{*this};
   std::unordered_set<UdpFlow*> unsettled_;
   MethodTimer<UdpRuleShard, &UdpRuleShard::settle_flows> settling_{*this};

@@ -7,6 +7,8 @@
 
 namespace sluice::sys {
 
+/** Lets routers and this host fragment what the socket sends: a caller cannot learn the MTU of the path behind. */
+void allow_fragments(int socket, Family family);
 /** Opens a connected socket: it receives only datagrams of `target`, and ICMP errors about `target`. */
 int connect_datagram(const Address& target, const Address* from, Fd& socket);
 /** Returns how many datagrams were received. Does not block. */

@@ -34,7 +34,7 @@ Worker::Worker(EngineContext& context, size_t index, size_t count)
     : context(context),
       index(index),
       names(loop, context.events, index, count),
-      pipes(context),
+      pipes(context, loop),
       count_(count),
       connection_id_(sys::random_value<std::array<char, 16>>()) {}
 
@@ -110,6 +110,7 @@ void Worker::remove_shard(RuleShard& shard) {
   const std::shared_ptr<Rule> rule = shard.rule;
   loop.delete_later(std::move(found->second));
   shards_.erase(found);
+  names.forget(rule->id);
   ended.flush();
   if (rule->threads_active.fetch_sub(1) == 1)
     context.events.push({.kind = EngineEvent::Kind::closed, .id = rule->id});
@@ -133,6 +134,13 @@ int64_t Worker::end_selected(const ConnectionSelection& selection) {
   int64_t count = 0;
   for (RuleShard* shard : selected) count += shard->end_selected(selection);
   return count;
+}
+
+void Worker::give_back(DescriptorShare& share) {
+  std::vector<RuleShard*> shards;
+  for (const auto& [id, shard] : shards_)
+    if (shard->rule->descriptors.get() == &share) shards.push_back(shard.get());
+  for (RuleShard* shard : shards) shard->give_back();
 }
 
 void Worker::meter_changed(Meter& meter) {

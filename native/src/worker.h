@@ -47,6 +47,8 @@ class Worker {
   /** Resets the selected connections and flows; returns how many. */
   int64_t end_selected(const ConnectionSelection& selection);
   void meter_changed(Meter& meter);
+  /** Ends as many connections and flows of the owner as it owes. */
+  void give_back(DescriptorShare& share);
   /** Resets the connections of an exhausted meter after `hold_ms`, unless its budget is raised before. */
   void start_hold(std::shared_ptr<Meter> meter, uint64_t version, int64_t hold_ms);
   void stop();
