@@ -1,10 +1,11 @@
-import { text } from 'node:stream/consumers'
+import { resolve } from 'node:path'
 import type { Static, TObject } from 'typebox'
 import { systemClock } from '../kernel/base/clock.ts'
-import { Fault, wrongUsage } from '../kernel/base/errors.ts'
 import { ownVersion } from '../kernel/base/version.ts'
 import { Type } from '../kernel/cli/args.ts'
 import { type Column, type Command, defineCommand } from '../kernel/cli/command.ts'
+import { pathArgument } from '../kernel/platform/path-problem.ts'
+import { readUri } from './link/read-uri.ts'
 import { askAgent } from './local/ask-agent.ts'
 import { runningArgs, stateDirOf } from './local/running-args.ts'
 import type { AgentStatus } from './local/status-command.ts'
@@ -23,14 +24,25 @@ const startOf = (args: CommonArgs, env: AgentStart['env']): AgentStart => ({
   file: args.config ?? null,
   env,
   stateDir: args.state_dir,
-  bundleFile: args.bundle,
+  bundleFile: args.bundle === undefined ? undefined : pathArgument('--bundle', args.bundle),
   version: ownVersion()
 })
+
+const serviceDir = '/var/lib/sluice-agent'
+
+/** Returns what to do after the enrollment. The service has its own state directory. */
+function nextStep({ config, bundle, state_dir: dir }: CommonArgs): string {
+  if (dir !== undefined && resolve(dir) === serviceDir)
+    return 'Next step: systemctl enable --now sluice-agent; without a unit, first: sluice service install agent'
+  const options = Object.entries({ config, bundle, 'state-dir': dir })
+  const given = options.flatMap(([name, value]) => (value === undefined ? [] : [` --${name} '${value}'`]))
+  return `Next step: sluice agent run${given.join('')}`
+}
 
 export const commands: readonly Command[] = [
   defineCommand({
     name: 'agent enroll',
-    summary: 'Enroll this machine as a client, with the URI from sluice client enroll.',
+    summary: 'Enroll this machine as a client, with the URI from sluice client enroll or client key create.',
     args: Type.Object({
       uri: Type.Optional(
         Type.String({
@@ -42,16 +54,11 @@ export const commands: readonly Command[] = [
     positional: ['uri'],
     needs: 'nothing',
     async run({ args, env, input, print, signal }) {
-      const source = args.uri ?? env['SVC_ENROLL_URI']
-      if (source === undefined)
-        throw new Fault(
-          wrongUsage,
-          'give the URI, give - to read it from standard input, or set SVC_ENROLL_URI'
-        )
-      const uri = source === '-' ? await text(input) : source
+      const uri = await readUri(args.uri, { env, input })
       const { enrollAgent } = await import('./main.ts')
       const { token: _, ...shown } = await enrollAgent(startOf(args, env), uri, signal)
       print.data(shown, ['client_id', 'client_name', 'server_endpoint'])
+      print.note(nextStep(args))
     }
   }),
   defineCommand({
@@ -63,6 +70,19 @@ export const commands: readonly Command[] = [
     async run({ args, env, signal: stop, forceSignal: cut, onReload }) {
       const { startAgent } = await import('./main.ts') // large, and unused by commands that ask a running agent
       await startAgent(startOf(args, env), env['SVC_ENROLL_URI'], { stop, cut, onReload })
+    }
+  }),
+  defineCommand({
+    name: 'agent check',
+    summary:
+      'Check what a start of the agent would refuse: file, environment, plugins, bundle, directory, engine. The agent can stay running.',
+    examples: ['sluice agent check --config /etc/sluice/agent.toml'],
+    args: Type.Object(commonArgs),
+    needs: 'nothing',
+    async run({ args, env, print }) {
+      const { checkAgent } = await import('./main.ts')
+      await checkAgent(startOf(args, env), env['SVC_ENROLL_URI'])
+      print.done('the configuration is valid', { valid: true })
     }
   }),
   defineCommand({

@@ -37,6 +37,7 @@ export interface AgentOptions {
   readonly resolver: Resolver
   readonly bind: readonly string[] // see EngineOptions
   readonly guardrails: Guardrails
+  readonly idleProbe?: boolean // probes rules without traffic; default: false
   readonly stateDir: string
   readonly bundleFile: string
   readonly version: string
@@ -57,6 +58,7 @@ export interface Components {
   /** The services that plugins get. */
   readonly call: AgentCall
   setGuardrails(next: Guardrails): void
+  setIdleProbe(next: boolean): void
 }
 
 /** Subtracted from the time of a sample: an overloaded engine thread can count sent bytes this late. */
@@ -69,7 +71,7 @@ export function openComponents(
   defer: (release: Release) => void
 ): Components {
   const { stateDir, clock, log } = options
-  let { guardrails } = options
+  let { guardrails, idleProbe = false } = options
   const { db, journalDb } = openDatabases(stateDir, defer)
   const codec = plugins.derived(openAgentCodec)
   const { journal, time } = openTimedJournal(options, journalDb, defer, () => fieldRules.reconsider())
@@ -100,13 +102,26 @@ export function openComponents(
   })
   const kinds = plugins.derived(all => all.flatMap(({ kinds }) => kinds ?? []))
   const objects = new ManagedObjects({ store: openObjectStore(db), kinds, call: () => call, clock, log })
-  const call = openCall(options, { engine, rules, meters, objects, journal, journalDb, time, codec })
+  const call = openCall(options, {
+    engine,
+    rules,
+    meters,
+    objects,
+    journal,
+    journalDb,
+    time,
+    codec,
+    mayProbeIdle: () => idleProbe
+  })
   const dispatch = openDispatch(options, plugins, { engine, rules, call })
   const handlers = plugins.derived(all => bindAll(all, objects, call))
   const setGuardrails = (next: Guardrails): void => {
     guardrails = next
   }
-  return { codec, rules, fieldRules, objects, journal, handlers, call, setGuardrails }
+  const setIdleProbe = (next: boolean): void => {
+    idleProbe = next
+  }
+  return { codec, rules, fieldRules, objects, journal, handlers, call, setGuardrails, setIdleProbe }
 }
 
 interface CallParts extends Pick<AgentCall, 'rules' | 'meters' | 'objects' | 'journal' | 'time'> {
@@ -116,11 +131,12 @@ interface CallParts extends Pick<AgentCall, 'rules' | 'meters' | 'objects' | 'jo
   readonly journal: Journal
   readonly journalDb: StateDatabase
   readonly codec: () => Codec
+  readonly mayProbeIdle: () => boolean
 }
 
 /** Returns the services that plugins get. */
 function openCall(options: AgentOptions, parts: CallParts): AgentCall {
-  const { engine, rules, meters, objects, journal, journalDb, time, codec } = parts
+  const { engine, rules, meters, objects, journal, journalDb, time, codec, mayProbeIdle } = parts
   const { clock, log, bundleFile } = options
   return {
     config: {},
@@ -136,7 +152,7 @@ function openCall(options: AgentOptions, parts: CallParts): AgentCall {
     queue: openQueues(journalDb, log),
     changeAddresses: (name, change) => engine.changeAddresses(name, change),
     connections: openConnections({ engine, rules, meters }),
-    paths: openPaths({ ...options, rules }),
+    paths: openPaths({ ...options, rules, mayProbeIdle }),
     get codec() {
       return codec()
     }
@@ -206,7 +222,8 @@ function openDispatch(
     for (const plugin of plugins.all) plugin.event?.(event, call)
     logEvent(event)
     if (event.kind === 'resolve') {
-      resolver.resolve(event.host).then(answer => engine.resolved(event.token, answer))
+      const owner = rules.find(event.ruleId)?.owner ?? ''
+      resolver.resolve(event.host, owner).then(answer => engine.resolved(event.token, answer))
     } else if (event.kind === 'closed') {
       call.journal.recordFinal(event.counters)
       rules.ended(event.counters.ruleId)

@@ -2,7 +2,7 @@
 import { isIP } from 'node:net'
 import { type Static, Type } from 'typebox'
 import { agentPlugins } from '../config/agent-plugins.ts'
-import { ListenAddress, type PlaceOf, throwProblems, validateConfig } from '../kernel/base/config.ts'
+import { atPlace, ListenAddress, type PlaceOf, throwProblems, validateConfig } from '../kernel/base/config.ts'
 import { defaultDir } from '../kernel/base/directory.ts'
 import { readConfigFile, readKeys } from '../kernel/platform/config-file.ts'
 import { type LoadedPlugins, settingsIn } from '../kernel/platform/plugins/load-plugins.ts'
@@ -15,8 +15,29 @@ const Address = Type.Refine(
   () => 'must be an IP address of this machine'
 )
 
+/** Addresses of no host, and those at which clouds serve metadata and credentials of the machine; see README.md. */
+const deniedTargets = [
+  '0.0.0.0/8',
+  '::/128',
+  '224.0.0.0/4', // multicast
+  'ff00::/8',
+  '169.254.0.0/16', // link-local, with the metadata of most clouds
+  'fe80::/10',
+  'fd00:ec2::23', // AWS: credentials of EKS pods
+  'fd00:ec2::254', // AWS
+  'fd20:ce::254', // Google
+  '168.63.129.16', // Azure
+  '100.100.100.200', // Alibaba
+  '192.0.0.192', // Oracle, first generation
+  'fd00:c1::a9fe:a9fe', // Oracle
+  'fd00:a9fe:a9fe::1', // Akamai
+  'fd00:42::42' // Scaleway
+]
+
 export const agentKeys = Type.Object({
-  state_dir: Type.Optional(Type.String({ description: 'Directory of rules, journal and bundle.' })),
+  state_dir: Type.Optional(
+    Type.String({ isPath: true, description: 'Directory of rules, journal and bundle.' })
+  ),
   bind: Type.Array(Address, {
     default: ['0.0.0.0', '::'],
     minItems: 1,
@@ -31,8 +52,14 @@ export const agentKeys = Type.Object({
     description: 'Targets that rules may use: addresses, CIDRs or names, optionally with ports; empty: all.'
   }),
   deny_targets: Type.Array(Type.String(), {
-    default: ['169.254.0.0/16', 'fe80::/10', '224.0.0.0/4', 'ff00::/8', '0.0.0.0/8', '::/128'],
-    description: 'Targets that no rule may use. IPv4 entries also apply to the IPv4-mapped IPv6 form.'
+    default: deniedTargets,
+    description:
+      'Targets that no rule may use. IPv4 entries also apply to IPv6 forms: IPv4-mapped, NAT64, 6to4, SIIT, Teredo.'
+  }),
+  deny_local_ports: Type.Array(Type.Union([Type.Integer(), Type.String()]), {
+    default: [],
+    description:
+      'Ports and ranges of this machine that no rule may use as target, on any of its addresses: those of a sluice server. The port of metrics_listen is always denied.'
   }),
   engine: Type.Union([Type.Literal('auto'), Type.Literal('native'), Type.Literal('portable')], {
     default: 'auto',
@@ -45,6 +72,18 @@ export const agentKeys = Type.Object({
       description: 'Threads of the native engine; default: one for each core, at most 4.'
     })
   ),
+  tcp_dead_peer_secs: Type.Integer({
+    default: 120,
+    minimum: 0,
+    maximum: 86_400,
+    description:
+      'A TCP peer that acknowledges nothing for this time, while data to it is under way, has failed; 0: the kernel decides.'
+  }),
+  idle_probe: Type.Boolean({
+    default: true,
+    description:
+      'Connects to the first target of each TCP rule without traffic every 30 s, to report whether it is reachable; false: health depends on callers and on health checks of rules.'
+  }),
   metrics_listen: Type.Optional(
     ListenAddress({
       description:
@@ -97,9 +136,17 @@ export function readAgentConfig({ file, env, stateDir }: ConfigSources): AgentCo
   const { value, problems } = validateConfig(agentKeys, table, '', placeOf)
   throwProblems(problems)
   const keys = value as Static<typeof agentKeys> // validateConfig has found no problems
-  const guardrails = openGuardrails(keys, problems)
-  throwProblems(problems)
+  const deny_local_ports = [...keys.deny_local_ports, ...ownPorts(keys)]
+  const wrong: string[] = []
+  const guardrails = openGuardrails({ ...keys, deny_local_ports }, wrong)
+  throwProblems(wrong.map(text => atPlace({ key: text.slice(0, text.indexOf(':')), text }, placeOf)))
   return { ...keys, state_dir: keys.state_dir || defaultDir(env, 'sluice/agent'), guardrails, placeOf }
+}
+
+/** The port of /metrics, which shows the rules of all owners without authentication. */
+function ownPorts({ metrics_listen: listen = '' }: Static<typeof agentKeys>): number[] {
+  const port = Number(/\d+$/.exec(listen)?.[0] ?? 0)
+  return port === 0 ? [] : [port]
 }
 
 interface PluginSections {

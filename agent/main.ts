@@ -1,5 +1,6 @@
 // Starts an agent for the command line: configuration, plugins, bundle, engine.
 import { mkdirSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { loadMetricsPlugin } from '../config/agent-plugins.ts'
@@ -13,12 +14,14 @@ import type { Engine, EngineOptions } from './engine/engine.ts'
 import { type EngineSelection, logSelection, selectEngine } from './engine/select-engine.ts'
 import { hostBoot } from './journal/host-boot.ts'
 import { type Bundle, readBundle } from './link/bundle.ts'
-import { enroll } from './link/enroll.ts'
+import { enroll, parseEnrollmentUri } from './link/enroll.ts'
 import { openHello } from './link/hello.ts'
 import type { AgentPlugin } from './plugin.ts'
 import { loadAgentPlugins } from './plugins/load-agent-plugins.ts'
 import type { Reloadable } from './reload.ts'
 import { openResolver } from './resolver/resolver.ts'
+import { requirePrivateDir } from './state/require-private-dir.ts'
+import { isStateDirLocked } from './state/state-database.ts'
 
 export interface AgentStart extends ConfigSources {
   readonly bundleFile: string | undefined // default: <state dir>/bundle.json
@@ -35,6 +38,15 @@ interface Setup {
   readonly version: string
 }
 
+/** Judges the configuration as `startAgent` does, and changes nothing. Throws its Fault. */
+export async function checkAgent(start: AgentStart, uri: string | undefined): Promise<void> {
+  const { config } = (await prepare(start, uri)).setup
+  const { state_dir: stateDir, metrics_listen: text } = config
+  if (text === undefined) return
+  const { tryListen } = await loadMetricsPlugin()
+  await tryListen({ key: 'metrics_listen', text }, isStateDirLocked(stateDir))
+}
+
 /** Makes this machine a client: redeems the code in `uri` and writes the bundle. Throws Fault. */
 export async function enrollAgent(start: AgentStart, uri: string, signal: AbortSignal): Promise<Bundle> {
   return enrollWith(await readSetup(start), uri, signal)
@@ -49,28 +61,17 @@ export async function startAgent(
   uri: string | undefined,
   signals: Signals
 ): Promise<void> {
-  const setup = await readSetup(start)
+  const { setup, saved, selection } = await prepare(start, uri)
   const { config, bundleFile, version, log } = setup
-  const saved = readBundle(bundleFile)
-  if (!saved && uri === undefined)
-    throw new Fault(startupInvalid, `bundle ${bundleFile} does not exist; run sluice agent enroll first`)
-  const bundle = saved ?? (await enrollWith(setup, uri ?? '', signals.stop))
-  if (bundle.revoked_at !== undefined) {
-    log.error(
-      'auth.failure',
-      'the server has revoked this agent; run sluice agent enroll to admit it again',
-      { reason: 'token_revoked' }
-    )
-    throw revoked()
-  }
-  const selection = selectEngine(config.engine)
+  if (!saved) await enrollWith(setup, uri ?? '', signals.stop)
   logSelection(selection, log)
   const { bind, state_dir: stateDir } = config
   const internal = await metricsPlugins(config.metrics_listen, selection.engine)
-  const reloadableOf = ({ plugins, configs, config: { guardrails } }: Setup): Reloadable => ({
+  const reloadableOf = ({ plugins, configs, config }: Setup): Reloadable => ({
     plugins: [...plugins, ...internal],
     configs,
-    guardrails
+    guardrails: config.guardrails,
+    idleProbe: config.idle_probe
   })
   const reread = async () => {
     const next = await readSetup(start, log)
@@ -104,12 +105,39 @@ export async function startAgent(
   }
 }
 
+interface Prepared {
+  readonly setup: Setup
+  readonly saved: Bundle | null // null: `uri` enrolls
+  readonly selection: EngineSelection
+}
+
+/** Everything that a start refuses before it changes anything. Throws Fault. */
+async function prepare(start: AgentStart, uri: string | undefined): Promise<Prepared> {
+  const setup = await readSetup(start)
+  const { config, bundleFile, log } = setup
+  requirePrivateDir(config.state_dir, 'state_dir')
+  const saved = readBundle(bundleFile)
+  if (!saved && uri === undefined)
+    throw new Fault(startupInvalid, `bundle ${bundleFile} does not exist; run sluice agent enroll first`)
+  if (!saved) parseEnrollmentUri(uri ?? '')
+  if (saved?.revoked_at !== undefined) {
+    log.error(
+      'auth.failure',
+      'the server has revoked this agent; run sluice agent enroll to admit it again',
+      { reason: 'token_revoked' }
+    )
+    throw revoked()
+  }
+  return { setup, saved, selection: selectEngine(config.engine) }
+}
+
 /** Returns a function that opens the selected engine with the options of configuration and environment. */
 const engineOpener =
-  (selection: EngineSelection, { config: { threads } }: Setup, { env }: AgentStart) =>
+  (selection: EngineSelection, { config: { threads, tcp_dead_peer_secs } }: Setup, { env }: AgentStart) =>
   (options: EngineOptions): Engine =>
     selection.open({
       ...options,
+      deadPeerMs: tcp_dead_peer_secs * 1000,
       ...(threads !== undefined && { threads }),
       ...(env['SVC_DISABLE_SPLICE'] === '1' && { splice: 'off' as const })
     })
@@ -120,12 +148,21 @@ async function readSetup(start: AgentStart, openedLog?: LeveledLog): Promise<Set
   const log = openedLog ?? (await openLog({ level: config.log_level, format: config.log_format }))
   const bundleFile = start.bundleFile || join(config.state_dir, 'bundle.json')
   const loaded = await loadAgentPlugins(config, start.file)
+  for (const text of loaded.firstTrusted) log.warn('plugin.trusted', text)
   const configs = pluginConfigs({ loaded, table: config.plugins, placeOf: config.placeOf })
   return { config, bundleFile, plugins: loaded.plugins, configs, version: start.version, log }
 }
 
 /** Keys that apply only at the start. */
-const fixedKeys = ['state_dir', 'bind', 'engine', 'threads', 'metrics_listen', 'log_format'] as const
+const fixedKeys = [
+  'state_dir',
+  'bind',
+  'engine',
+  'threads',
+  'tcp_dead_peer_secs',
+  'metrics_listen',
+  'log_format'
+] as const
 
 function warnOfRestart(running: Setup['config'], next: Setup['config'], log: LeveledLog): void {
   const keys = fixedKeys.filter(key => !isDeepStrictEqual(running[key], next[key]))
@@ -147,7 +184,7 @@ async function enrollWith(setup: Setup, uri: string, signal: AbortSignal): Promi
   makePrivateDir(config.state_dir, 'state_dir') // before the code is redeemed: `run` would refuse the directory later
   mkdirSync(dirname(bundleFile), { recursive: true, mode: 0o700 })
   const hello = openHello(() => plugins, version)('')
-  const bundle = await enroll({ uri, bundleFile, hello, clock, log, signal })
+  const bundle = await enroll({ uri, bundleFile, hello, hostName: hostname(), clock, log, signal })
   log.info('agent.enrolled', `enrolled as ${bundle.client_name}`, { client_id: bundle.client_id })
   return bundle
 }

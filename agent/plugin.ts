@@ -64,7 +64,7 @@ export interface AgentPlugin {
   tighten?(draft: EngineRuleDraft, rule: RuleSpec, call: AgentCall): void
   /** Kinds of managed objects that this half applies. */
   readonly kinds?: readonly AgentObjectKind[]
-  /** Receives every event of the engine before the agent handles it, and the changes of `setShares`. */
+  /** Receives every event of the engine before the agent handles it, and each `TargetEvent`. */
   event?(event: EngineEvent | TargetEvent, call: AgentCall): void
   /** Called when a control stream is up. End the work for this stream when `stream.signal` is aborted. */
   connected?(stream: ControlStream, call: AgentCall): void

@@ -9,20 +9,21 @@ import type { Guardrails } from './rules/guardrails.ts'
 /** The part of the configuration that a running agent can change. */
 export interface Reloadable extends ConfiguredPlugins {
   readonly guardrails: Guardrails
+  readonly idleProbe?: boolean // default: false
 }
 
 interface Options {
   /** Reads the configuration again. Throws Fault if it is invalid. */
   readonly reread: () => Promise<Reloadable>
   readonly plugins: PluginSet
-  readonly components: Pick<Components, 'objects' | 'fieldRules' | 'call' | 'setGuardrails'>
+  readonly components: Pick<Components, 'objects' | 'fieldRules' | 'call' | 'setGuardrails' | 'setIdleProbe'>
   readonly link: Pick<Link, 'whileDown'>
   readonly log: Log
 }
 
 /** Returns a function that reloads. Reloads run one after another. A failed reload is logged and changes nothing. */
 export function openReload({ reread, plugins, components, link, log }: Options): () => Promise<void> {
-  const { objects, fieldRules, call, setGuardrails } = components
+  const { objects, fieldRules, call, setGuardrails, setIdleProbe } = components
   let last = Promise.resolve()
 
   async function reload(): Promise<void> {
@@ -40,6 +41,7 @@ export function openReload({ reread, plugins, components, link, log }: Options):
       for (const { name } of leaving) fieldRules.release(name)
       const change = await plugins.change(next, call)
       setGuardrails(next.guardrails)
+      setIdleProbe(next.idleProbe ?? false)
       return change
     })
   }

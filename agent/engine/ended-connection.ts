@@ -25,14 +25,14 @@ export interface SocketAddress {
 export const connectionEnds = [
   'caller_closed', // the caller sent its FIN first
   'target_closed',
-  'caller_reset', // by RST or a network error
+  'caller_reset', // by RST or a network error, or nothing acknowledged for `deadPeerMs`
   'target_reset',
   'idle',
   'rule_closed', // cut, or still open after the drain time
   'budget_spent', // for longer than `Budget.holdMs`
   'dial_failed', // no target connected
   'target_unreachable', // a flow: ICMP
-  'refused', // by a filter, a meter, 'loop' or 'descriptors'; filters can also end an open connection
+  'refused', // by a filter, a meter, 'loop', 'descriptors' or 'owner_share'; filters and shares can also end an open one
   'operator_closed' // by `endConnections`
 ] as const
 export type ConnectionEnd = (typeof connectionEnds)[number]

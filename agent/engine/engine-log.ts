@@ -4,14 +4,28 @@ import type { Log } from '../../kernel/base/log.ts'
 import type { AgentRules } from '../plugin.ts'
 import type { EngineEvent } from './engine.ts'
 
-const throttleMs = 10_000
+const repeatMs = 10_000
+const pipeRepeatMs = 600_000
+
+type PipeSize = Extract<EngineEvent, { readonly kind: 'pipe-size' }>
+type Redial = Extract<EngineEvent, { readonly kind: 'flow-redialed' }>
 
 export function openEngineLog(
   rules: Pick<AgentRules, 'find'>,
   clock: Clock,
   log: Log
 ): (event: EngineEvent) => void {
-  const throttled = openThrottle(clock)
+  const throttled = openThrottle(clock, repeatMs)
+  const throttledPipes = openThrottle(clock, pipeRepeatMs)
+
+  function logRedial({ ruleId, from, to, addresses: [old_address, new_address] }: Redial): void {
+    const { id: rule, targets = [] } = rules.find(ruleId) ?? {}
+    const nameOf = (at: number) => `${targets[at]?.host}:${targets[at]?.port}`
+    const text = `${nameOf(from)} did not answer; the flow goes to ${nameOf(to)} (${new_address})`
+    throttled(`${rule} redialed ${old_address} ${new_address}`, suppressed =>
+      log.info('rule.udp_flow_redialed', text, { rule, old_address, new_address, suppressed })
+    )
+  }
 
   return event => {
     const spec = 'ruleId' in event ? rules.find(event.ruleId) : undefined
@@ -31,6 +45,8 @@ export function openEngineLog(
           suppressed
         })
       )
+    } else if (event.kind === 'flow-redialed') {
+      logRedial(event)
     } else if (event.kind === 'splice-selected') {
       log.info('proxy.splice_selected', 'connections use the zero-copy path', { rule })
     } else if (event.kind === 'splice-unsupported') {
@@ -39,26 +55,40 @@ export function openEngineLog(
         errno_name: event.errno
       })
     } else if (event.kind === 'pipe-size') {
-      log.warn('proxy.splice_pipe_size_failed', 'pipes are smaller than requested; raise pipe-max-size', {
-        requested_bytes: event.requestedBytes,
-        actual_default_bytes: event.actualBytes,
-        errno_name: event.errno
-      })
+      logPipeSize(event, throttledPipes, log)
     }
   }
 }
 
+function logPipeSize(event: PipeSize, throttled: Throttle, log: Log): void {
+  const { requestedBytes, actualBytes, errno, limit } = event
+  throttled(limit, suppressed =>
+    log.warn(
+      'proxy.splice_pipe_size_failed',
+      `the system gave a pipe of ${actualBytes} bytes instead of ${requestedBytes}; raise ${limit}`,
+      {
+        requested_bytes: requestedBytes,
+        actual_default_bytes: actualBytes,
+        errno_name: errno,
+        limit,
+        suppressed
+      }
+    )
+  )
+}
+
 type Write = (suppressed: number) => void
+type Throttle = (key: string, write: Write) => void
 
 /**
- * Writes the first line of a key at once. Repetitions are counted and written every 10 s as one line with their number.
- * After 10 s without one, the next line is written at once.
+ * Writes the first line of a key at once. Repetitions are counted and written every `repeatMs` as one line with their
+ * number. After `repeatMs` without one, the next line is written at once.
  */
-function openThrottle(clock: Clock): (key: string, write: Write) => void {
+function openThrottle(clock: Clock, repeatMs: number): Throttle {
   const suppressed = new Map<string, number>()
 
   const schedule = (key: string, write: Write): void =>
-    void clock.after(throttleMs, () => {
+    void clock.after(repeatMs, () => {
       const count = suppressed.get(key) ?? 0
       if (count === 0) return void suppressed.delete(key)
       suppressed.set(key, 0)

@@ -66,6 +66,12 @@ export interface Engine {
 
 export interface EngineRule extends Filters {
   readonly id: number // counts up from 1; never reused
+  /**
+   * Rules of one owner have one share of the descriptors that the engine may open. An owner can use free ones beyond its
+   * equal share. When three quarters are in use, it is refused more ('owner_share'), and owners below their share are
+   * served: the engine then ends connections and flows of the owner that has the most.
+   */
+  readonly owner: string
   readonly protocol: 'tcp' | 'udp'
   readonly from: number // first listen port
   readonly to: number // last listen port; connections to port p go to target.port + (p - from)
@@ -74,7 +80,10 @@ export interface EngineRule extends Filters {
    * name takes precedence over a wildcard. null: the rule has the port alone, or is its fallback.
    */
   readonly name: string | null
-  /** Takes connections that match no name or are not TLS. A fallback that is alone on its port takes all. */
+  /**
+   * Takes connections that match no name or are not TLS, and callers whose ClientHello is not whole after 3 s or at their
+   * FIN. A fallback that is alone on its port takes all.
+   */
   readonly fallback: boolean
   readonly targets: readonly EngineTarget[] // in order of priority
   readonly balance: Balance | null // null: targets are dialed in order of priority
@@ -89,6 +98,12 @@ export interface EngineRule extends Filters {
   readonly meters: readonly number[] // ids of the meters that all its traffic passes, in this order
   /** A TCP connection without traffic in either direction for this long is reset, a UDP flow ends; 0: never. */
   readonly idleMs: number
+  /**
+   * UDP: when the caller sends and the target has not answered for this long, the flow is dialed again, and not before the
+   * same time has passed again: at an address that the target's name has got since, else at the next target, else at another
+   * address of the name. Without any of these it keeps its socket. 0: never.
+   */
+  readonly unansweredMs: number
   readonly flowCap: number // UDP: the most flows at once, over all ports of the rule
   /** Reports a record of each ended connection and flow in 'connections-ended' events. */
   readonly reportEnds: boolean
@@ -144,7 +159,10 @@ export interface AddressChange {
   readonly remove: readonly string[]
 }
 
-/** A deny match takes precedence over an allow match. */
+/**
+ * A deny match takes precedence over an allow match. An IPv6 address that a translator or tunnel turns into an IPv4 address
+ * (NAT64, 6to4, SIIT, Teredo) passes only if both addresses do; the same holds for an AddressGuard.
+ */
 export interface Filter {
   readonly allow: readonly Match[] | null // null: all that are not denied
   readonly deny: readonly Match[]
@@ -156,6 +174,7 @@ export interface Match {
   readonly cidr?: string // '10.0.0.0/8', 'fd00::/8'; an address without a length matches itself
   readonly host?: string // DNS name as configured in the rule, lower-case
   readonly ports?: readonly [from: number, to: number]
+  readonly isOwn?: boolean // true: only addresses of this machine, at the time of the dial
 }
 
 /**
@@ -191,15 +210,17 @@ export interface Counters {
   readonly targets: readonly TargetCounters[] // in the order of the rule's targets
   readonly connectionsTotal: number // connections and flows
   readonly dnsFailures: number
-  readonly targetFailovers: number // connections and flows that connected after another target had failed
+  /** Connections and flows that connected after another target had failed, and flows that were dialed again. */
+  readonly targetFailovers: number
   readonly flowsDroppedOverflow: number // datagrams without a flow at `flowCap`
   /**
    * Refused connections and datagrams by reason. A connection has one reason: that of a filter, a meter or `firstRead`,
    * 'loop' (the target is a listener of this engine), 'no_target' (no target connected), 'sni_miss', 'sni_timeout' or
-   * 'sni_overflow'. If this host lacks something: 'descriptors', 'no_memory', or 'no_local_port' (all local ports to the
-   * target are in use or in TIME_WAIT). A connection that matches no rule counts for the fallback of its port, else for
-   * the rule that opened first. Datagrams also have 'datagram_too_large' (it does not fit with its preamble),
-   * 'datagram_unsent' (the system did not accept it) and 'pending_overflow' (too many before the target was connected).
+   * 'sni_overflow'. 'owner_share': see `EngineRule.owner`. If this host lacks something: 'descriptors', 'no_memory', or
+   * 'no_local_port' (all local ports to the target are in use or in TIME_WAIT). A connection that matches no rule counts
+   * for the fallback of its port, else for the rule that opened first. Datagrams also have 'datagram_too_large' (for the
+   * other side, or with its preamble), 'datagram_unsent' (the system did not accept it) and 'pending_overflow' (too many
+   * before the target was connected).
    */
   readonly rejected: Readonly<Record<string, number>>
 }
@@ -225,9 +246,14 @@ export interface TargetCounters {
   readonly connectMs: number // sum of their times, without DNS
   readonly lastFailureAt: number | null // ms since 1970
   readonly lastSuccessAt: number | null // ms since 1970
+  readonly lastFailure: string | null // its reason, as in 'target-health'; 'dns_' precedes a reason of Resolved
+  readonly lastSource: HealthSource // of the last attempt that succeeded or failed
 }
 
 export type Health = 'healthy' | 'failed' | 'unknown'
+
+/** What made an attempt: a caller or a health check. */
+export type HealthSource = 'traffic' | 'probe'
 
 export interface MeterCounters {
   readonly id: number
@@ -240,6 +266,7 @@ export interface MeterCounters {
 /**
  * Events of the engine. 'resolve', 'closed', 'target-health' and 'meter-empty' are always delivered. 'connections-ended'
  * counts the records that it drops. The others are advisory: they can be dropped under load, see `Sample.eventsDropped`.
+ * An engine reports 'dns-failed' as often as a log needs it: callers can cause thousands per second.
  */
 export type EngineEvent =
   | { readonly kind: 'resolve'; readonly token: number; readonly ruleId: number; readonly host: string }
@@ -252,12 +279,19 @@ export type EngineEvent =
       readonly errno: string
     }
   | {
+      readonly kind: 'flow-redialed' // see `EngineRule.unansweredMs`; a few a second for each rule
+      readonly ruleId: number
+      readonly from: number // index in EngineRule.targets
+      readonly to: number
+      readonly addresses: readonly [from: string, to: string]
+    }
+  | {
       readonly kind: 'target-health'
       readonly ruleId: number
       readonly target: number
       readonly from: Health
       readonly to: Health
-      /** 'connected', 'refused', 'timeout', 'unreachable', 'reset', 'source_unavailable', or a reason of Resolved. */
+      /** 'connected', 'refused', 'timeout', 'unreachable', 'reset', 'no_answer', 'source_unavailable', or a reason of Resolved. */
       readonly reason: string
     }
   | { readonly kind: 'meter-empty'; readonly meterId: number } // each time a budget is spent
@@ -275,10 +309,11 @@ export type EngineEvent =
   | { readonly kind: 'splice-selected'; readonly ruleId: number } // once for each rule
   | { readonly kind: 'splice-unsupported'; readonly ruleId: number; readonly errno: string }
   | {
-      readonly kind: 'pipe-size' // pipes are smaller than requested; at most once for each thread
+      readonly kind: 'pipe-size' // the system refuses a larger pipe; at most one a minute for each thread
       readonly requestedBytes: number
-      readonly actualBytes: number
+      readonly actualBytes: number // below 64 KiB the pipe is not used: bytes are copied
       readonly errno: string
+      readonly limit: string // the system setting that refuses it: 'fs.pipe-user-pages-soft'
     }
 
 export interface EngineOptions {
@@ -289,4 +324,12 @@ export interface EngineOptions {
   readonly threads?: number
   /** 'off': bytes are copied through user space instead of spliced. */
   readonly splice?: 'on' | 'off'
+  /**
+   * A TCP peer that acknowledges nothing for this long, while data to it is under way, has failed: its connection ends as
+   * after an RST from it. A peer that answers window probes is alive, even if it does not read. Default:
+   * `defaultDeadPeerMs`; 0: never.
+   */
+  readonly deadPeerMs?: number
 }
+
+export const defaultDeadPeerMs = 120_000

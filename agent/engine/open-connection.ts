@@ -8,7 +8,7 @@ export type ConnectionSort = (typeof connectionSorts)[number]
 export interface ConnectionSelection {
   readonly ids: readonly number[] | null
   readonly rules: readonly number[] | null // `EngineRule.id`
-  readonly source: string | null // prefix: '10.0.0.0/8', or an address
+  readonly sources: readonly string[] | null // prefixes such as '10.0.0.0/8', or addresses; one must match
   readonly target: { readonly address: string; readonly port: number | null } | null // connected address; null: any port
 }
 

@@ -156,8 +156,9 @@ export function foldDeliveries(
 
 /** Returns the deliveries in the changes of one write. Bytes count by minute, and change i has seq firstSeq + i. */
 export const deliveriesIn = (changes: readonly JournalChange[], firstSeq: number): Delivery[] =>
-  changes.flatMap(({ kind, key, owner, ruleId, added: { bytesIn = 0, bytesOut = 0 } }, i) =>
-    kind === 'minute' && owner !== undefined
-      ? [{ owner, ruleId, spanEnd: Number(key) + minuteSecs, seq: firstSeq + i, bytes: bytesIn + bytesOut }]
+  changes.flatMap(({ kind, key, owner, ruleId, added: { bytesIn = 0, bytesOut = 0 } }, i) => {
+    const bytes = bytesIn + bytesOut
+    return kind === 'minute' && owner !== undefined && bytes > 0
+      ? [{ owner, ruleId, spanEnd: Number(key) + minuteSecs, seq: firstSeq + i, bytes }]
       : []
-  )
+  })

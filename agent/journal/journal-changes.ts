@@ -38,7 +38,7 @@ export function journalChanges(
     return Object.values(added).some(count => count > 0) ? [{ ruleId, owner, kind, key, added }] : []
   }
   return [
-    ...change(['minute', String(minute)], ruleBytes, [now, before]),
+    ...change(['minute', String(minute)], minuteCounts, [now, before]),
     ...change(['rule', ''], ruleCounts, [now, before]),
     ...now.ports.flatMap((port, i) =>
       change(['port', String(port.port)], portCounts, [port, before?.ports[i]])
@@ -68,9 +68,15 @@ function keyOf(target: JournalRule['targets'][number] | undefined): string {
 
 // The engine's counters under the names of the journal's columns.
 
-const ruleBytes = ({ ports }: Counters) => ({
+/** Bytes count only by minute. The other counts of a minute are also in the rows of the whole rule. */
+const minuteCounts = ({ ports, rejected, ...rule }: Counters) => ({
   bytesIn: sum(ports, 'bytesIn'),
-  bytesOut: sum(ports, 'bytesOut')
+  bytesOut: sum(ports, 'bytesOut'),
+  datagramsIn: sum(ports, 'datagramsIn'),
+  datagramsOut: sum(ports, 'datagramsOut'),
+  connections: rule.connectionsTotal,
+  overflows: rule.flowsDroppedOverflow,
+  rejected: Object.values(rejected).reduce((total, count) => total + count, 0)
 })
 
 /** Counts of the whole rule, without its bytes and rejections. */

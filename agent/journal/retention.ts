@@ -1,5 +1,6 @@
 // Folds old minutes of the journal into hours, and deletes old rows.
 import type { StateDatabase } from '../state/state-database.ts'
+import { type Counts, eachCounter, summedCounts } from '../wire/counters.ts'
 import { foldDeliveries } from './deliveries.ts'
 import type { JournalStore } from './journal-store.ts'
 
@@ -8,7 +9,7 @@ const committedRetentionMs = dayMs // a restored server asks for them again
 const minutesRetentionMs = 7 * dayMs
 const totalsRetentionMs = 30 * dayMs // after the rule is closed
 
-type PendingHour = Readonly<Record<'epoch' | 'hour' | 'bytesIn' | 'bytesOut', number> & { ruleId: string }>
+type PendingHour = Counts & Readonly<Record<'epoch' | 'hour', number> & { ruleId: string }>
 
 const unsentMinutes = `from journal_row where committed_at is null and is_sent = 0 and kind = 'minute' and key < ?`
 
@@ -18,15 +19,15 @@ export function foldMinutes(db: StateDatabase, store: JournalStore, serverMs: nu
   const before = String(Math.floor((serverMs - minutesRetentionMs) / 3_600_000) * 3600)
   const hours = db
     .prepare<[string], PendingHour>(
-      `select epoch, rule_id as ruleId, cast(key as integer) / 3600 * 3600 as hour,
-         sum(bytes_in) as bytesIn, sum(bytes_out) as bytesOut
+      `select epoch, rule_id as ruleId, cast(key as integer) / 3600 * 3600 as hour, ${summedCounts}
        ${unsentMinutes} group by epoch, rule_id, hour`
     )
     .all(before)
   if (hours.length === 0) return
   store.transaction(() => {
-    for (const { epoch, ruleId, hour, bytesIn, bytesOut } of hours) {
-      const change = { ruleId, kind: 'hour', key: String(hour), added: { bytesIn, bytesOut } } as const
+    for (const { epoch, ruleId, hour, ...sums } of hours) {
+      const added = eachCounter(counter => sums[counter])
+      const change = { ruleId, kind: 'hour', key: String(hour), added } as const
       foldDeliveries(db, { epoch, ruleId, spanEnd: hour + 3600, seq: store.write(epoch, [change]) })
     }
     db.prepare(`delete ${unsentMinutes}`).run(before)

@@ -1,5 +1,5 @@
 // The agent's identity and the server that it trusts: the file that `agent enroll` writes and `agent run` reads.
-import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { chownSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { type Static, type TObject, Type } from 'typebox'
@@ -110,10 +110,17 @@ function readText(file: string): string | null {
   }
 }
 
-/** Replaces the file atomically and durably: after a power failure it has either the old or the new content. */
+/**
+ * Replaces the file atomically and durably: after a power failure it has either the old or the new content. Root gives it to
+ * the owner of the directory, so that the service can read it.
+ */
 function write(file: string, value: object): void {
   const draft = `${file}.${process.pid}.tmp`
   writeFileSync(draft, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600, flush: true })
+  if (process.getuid?.() === 0) {
+    const { uid, gid } = statSync(dirname(file))
+    chownSync(draft, uid, gid)
+  }
   renameSync(draft, file)
   syncDir(dirname(file))
 }

@@ -11,16 +11,18 @@ import {
 } from '../../kernel/base/errors.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import { connectFailure } from '../../kernel/platform/connect-failure.ts'
+import { isQuoted } from '../../kernel/platform/secret-problem.ts'
 import { openCodec } from '../../kernel/wire/codec.ts'
 import { controlMessages, Hello } from '../../kernel/wire/control.ts'
 import { wireMessages } from '../../kernel/wire/envelope.ts'
 import { Refused, type Request } from '../../kernel/wire/message.ts'
 import { Stream } from '../../kernel/wire/stream.ts'
-import { messages, Redeem, Redeemed, redeemCodes } from '../wire/enrollment.ts'
+import { enrollmentKeyPrefix, messages, Redeem, Redeemed, redeemCodes } from '../wire/enrollment.ts'
 import {
   type Bundle,
   endpointsOf,
   type PendingBundle,
+  pinsOf,
   readBundle,
   readPending,
   writeBundle,
@@ -33,6 +35,7 @@ export interface Enrollment {
   readonly uri: string
   readonly bundleFile: string
   readonly hello: HelloBody
+  readonly hostName: string
   readonly clock: Clock
   readonly log: Log
   readonly signal: AbortSignal
@@ -48,8 +51,9 @@ interface EnrollmentUri {
 type Identity = Static<typeof Redeemed.body>
 
 /**
- * Redeems the code and writes the bundle. If a response is lost, the request is retried with the same token: in this run,
- * and in the next one from the pending bundle. Throws Fault.
+ * Redeems the code or key and writes the bundle. If a response is lost, the request is retried with the same token: in this run,
+ * and in the next one from the pending bundle. A host that is enrolled already redeems a key with its present token, so that
+ * it stays the same client and uses up nothing. Throws Fault.
  */
 export async function enroll(enrollment: Enrollment): Promise<Bundle> {
   const uri = parseEnrollmentUri(enrollment.uri)
@@ -60,6 +64,11 @@ export async function enroll(enrollment: Enrollment): Promise<Bundle> {
     const identity = response instanceof Refused ? await findIdentity(enrollment, pending) : response
     if (identity) return complete(enrollment, pending, identity)
   }
+  const present = readBundle(enrollment.bundleFile)
+  if (!earlier && present && isReusable(present, uri)) {
+    const response = await redeem(enrollment, uri, { ...present, ...endpointsIn(uri) })
+    if (!(response instanceof Refused)) return complete(enrollment, present, response)
+  }
   const pending: PendingBundle = {
     version: 1,
     ...endpointsIn(uri),
@@ -68,9 +77,13 @@ export async function enroll(enrollment: Enrollment): Promise<Bundle> {
   }
   writePending(enrollment.bundleFile, pending)
   const response = await redeem(enrollment, uri, pending)
-  if (response instanceof Refused) throw faultOf(response, readBundle(enrollment.bundleFile))
+  if (response instanceof Refused) throw faultOf(response, present)
   return complete(enrollment, pending, response)
 }
+
+/** True if the token of this bundle can redeem the key: it is of the same server, which has not revoked it. */
+const isReusable = (bundle: Bundle, { code, pin }: EnrollmentUri): boolean =>
+  code.startsWith(enrollmentKeyPrefix) && bundle.revoked_at === undefined && pinsOf(bundle).includes(pin)
 
 /**
  * Parses svc://HOST:PORT/enroll?pin=sha256:HEX&code=CODE&also=HOST:PORT. HEX is the `fingerprintOf` the server; `also` is
@@ -87,7 +100,8 @@ export function parseEnrollmentUri(uri: string): EnrollmentUri {
   if (endpoint === undefined || pin === undefined || !code || !areEndpoints)
     throw new Fault(
       wrongUsage,
-      'the URI must have the form svc://HOST:PORT/enroll?pin=sha256:<64 hex>&code=<code>; copy the whole command'
+      'the URI must have the form svc://HOST:PORT/enroll?pin=sha256:<64 hex>&code=<code>; ' +
+        (isQuoted(uri.trim()) ? 'remove the quotes around it' : 'copy the whole command')
     )
   return { endpoint, others, pin: pin.toLowerCase(), code }
 }
@@ -102,7 +116,8 @@ const endpointsIn = ({
 
 function redeem(enrollment: Enrollment, { code }: EnrollmentUri, pending: PendingBundle) {
   const token_hash = createHash('sha256').update(pending.token).digest('hex')
-  return requestWithRetry(enrollment, pending, Redeem, { code, token_hash })
+  const host_name = enrollment.hostName.slice(0, 255)
+  return requestWithRetry(enrollment, pending, Redeem, { code, token_hash, host_name })
 }
 
 /** Asks whether the server accepts the token: an earlier run may have redeemed the code. */

@@ -1,6 +1,7 @@
 // Sets of address prefixes. A lookup costs one step for each prefix length in the set.
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
+import { addressForms } from '../../kernel/platform/address-forms.ts'
 import { engineFault } from '../engine/engine-fault.ts'
 import { canonicalAddress } from './address.ts'
 
@@ -51,9 +52,10 @@ function parse(text: string): Prefix {
 const masked = (bytes: readonly number[], bits: number): string =>
   String.fromCharCode(...bytes.map((byte, i) => byte & (0xff00 >> Math.min(8, Math.max(0, bits - 8 * i)))))
 
-/** Returns the source of a canonical address: an IPv4 address as it is, 'addr/64' of an IPv6 address. */
+/** Returns the source of a canonical address: the IPv4 address that it is or stands for, else 'addr/64'. */
 export function sourceOf(address: string): string {
-  if (isIP(address) === 4) return address
+  const ipv4 = addressForms(address).find(form => isIP(form) === 4)
+  if (ipv4 !== undefined) return ipv4
   const { parts } = ipaddr.IPv6.parse(address)
   return `${new ipaddr.IPv6([...parts.slice(0, 4), 0, 0, 0, 0])}/64`
 }

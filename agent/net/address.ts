@@ -1,5 +1,6 @@
 import { isIPv4, isIPv6, SocketAddress } from 'node:net'
 import { networkInterfaces } from 'node:os'
+import { addressForms } from '../../kernel/platform/address-forms.ts'
 
 export type Family = 'ipv4' | 'ipv6'
 
@@ -38,8 +39,10 @@ function isLocalAddress(address: string): boolean {
 }
 
 /** Returns true if a dial to a canonical address reaches listeners that are bound to `bound`. */
-export function isOwnAddress(bound: readonly string[], address: string): boolean {
-  const dialed = dialedAddress(address)
+export const isOwnAddress = (bound: readonly string[], address: string): boolean =>
+  addressForms(address).some(form => isBound(bound, dialedAddress(form)))
+
+function isBound(bound: readonly string[], dialed: string): boolean {
   if (bound.includes(dialed)) return true
   const family = familyOf(dialed)
   return bound.some(own => isUnspecified(own) && familyOf(own) === family) && isLocalAddress(dialed)

@@ -1,5 +1,6 @@
+import { addressForms } from '../../kernel/platform/address-forms.ts'
 import type { Filter, Filters, Match } from '../engine/engine.ts'
-import { familyOf } from './address.ts'
+import { familyOf, isOwnAddress } from './address.ts'
 import { parsePrefix } from './address-prefix.ts'
 
 /** Checks a canonical address, its port and the DNS name of the target (null: none). Returns why it is refused, or null. */
@@ -31,16 +32,21 @@ function compileFilter({ allow, deny, refusal }: Filter): FilterCheck {
   const denied = deny.map(compileMatch)
   const allowed = allow?.map(compileMatch)
   return (address, port, host) => {
-    const matches = (matcher: Matcher) => matcher(address, port, host)
-    if (denied.some(matches)) return refusal
-    return !allowed || allowed.some(matches) ? null : refusal
+    const isAllowed = (form: string): boolean => {
+      const matches = (matcher: Matcher) => matcher(form, port, host)
+      return !denied.some(matches) && (!allowed || allowed.some(matches))
+    }
+    return addressForms(address).every(isAllowed) ? null : refusal
   }
 }
 
-function compileMatch({ cidr, host: name, ports }: Match): Matcher {
+function compileMatch({ cidr, host: name, ports, isOwn = false }: Match): Matcher {
   const prefix = cidr === undefined ? null : parsePrefix(cidr)
   return (address, port, host) =>
     (prefix === null || prefix.check(address, familyOf(address))) &&
     (name === undefined || name === host) &&
-    (ports === undefined || (port >= ports[0] && port <= ports[1]))
+    (ports === undefined || (port >= ports[0] && port <= ports[1])) &&
+    (!isOwn || isOwnAddress(everyAddress, address))
 }
+
+const everyAddress = ['0.0.0.0', '::']

@@ -30,6 +30,13 @@ interface Put {
   readonly answer: PromiseWithResolvers<AgentApplyResult>
 }
 
+/** A drop that waits for its turn. */
+interface Drop {
+  readonly object: Omit<SavedObject, 'bytes'>
+  readonly removal: 'drain' | 'cut'
+  readonly answer: PromiseWithResolvers<AgentApplyResult>
+}
+
 /** A put that may change something. */
 interface DuePut extends Put {
   readonly object: SavedObject
@@ -48,6 +55,8 @@ export class ManagedObjects implements AgentObjects {
   #lastChange: Promise<unknown> = Promise.resolve()
   /** The puts of the last waiting turn by object; null: another change is last. */
   #group: Map<string, Put> | null = null
+  /** The drops of the last waiting turn; null: another change is last. */
+  #drops: Drop[] | null = null
   #isClosed = false
 
   constructor(options: Options) {
@@ -79,8 +88,18 @@ export class ManagedObjects implements AgentObjects {
     })
   }
 
+  /** Drops that arrive together share a turn. */
   drop(object: Omit<SavedObject, 'bytes'>, removal: 'drain' | 'cut'): Promise<AgentApplyResult> {
-    return this.#serially(() => this.#drop(object, removal))
+    const answer = Promise.withResolvers<AgentApplyResult>()
+    let drops = this.#drops
+    if (!drops) {
+      const newDrops: Drop[] = []
+      void this.#serially(() => this.#dropAll(newDrops))
+      drops = newDrops
+    }
+    drops.push({ object, removal, answer })
+    this.#drops = drops
+    return answer.promise
   }
 
   /** Applies all saved objects at the start. Needs no server. */
@@ -190,6 +209,7 @@ export class ManagedObjects implements AgentObjects {
   /** Runs one change after another. A change that has not started when the agent stops never settles. */
   #serially<T>(change: () => Promise<T>): Promise<T> {
     this.#group = null
+    this.#drops = null
     const done = this.#lastChange.then(() => (this.#isClosed ? new Promise<T>(() => {}) : change()))
     this.#lastChange = done.catch(() => {})
     return done
@@ -313,16 +333,46 @@ export class ManagedObjects implements AgentObjects {
     if (reasonOf(next.state)?.code !== reasonOf(state)?.code) this.#reporter.report(next)
   }
 
-  async #drop(object: Omit<SavedObject, 'bytes'>, removal: 'drain' | 'cut'): Promise<AgentApplyResult> {
-    const { kind, id, revision } = object
-    const present = this.#states.get(object)
-    if (present && revision < present.object.revision) return resultOf(present)
-    this.#retryTimers.cancel(object)
-    const { done } = await this.#kinds.withdraw(object, removal)
-    this.#store.remove(object)
-    this.#states.delete(object)
-    this.#draining.add({ kind, id, revision }, done)
-    return { status: 'applied', revision }
+  #drop(object: Omit<SavedObject, 'bytes'>, removal: 'drain' | 'cut'): Promise<AgentApplyResult> {
+    const answer = Promise.withResolvers<AgentApplyResult>()
+    void this.#dropAll([{ object, removal, answer }])
+    return answer.promise
+  }
+
+  /** Withdraws one after another, then deletes all with one sync of the disk. Never rejects. */
+  async #dropAll(drops: Drop[]): Promise<void> {
+    if (this.#drops === drops) this.#drops = null
+    const withdrawn: (Drop & { readonly done: Promise<void> })[] = []
+    for (const drop of drops) {
+      const { object, removal, answer } = drop
+      const present = this.#states.get(object)
+      if (present && object.revision < present.object.revision) {
+        answer.resolve(resultOf(present))
+        continue
+      }
+      this.#retryTimers.cancel(object)
+      try {
+        withdrawn.push({ ...drop, ...(await this.#kinds.withdraw(object, removal)) })
+      } catch (error) {
+        answer.reject(error)
+      }
+    }
+    this.#forget(withdrawn)
+  }
+
+  #forget(withdrawn: readonly (Drop & { readonly done: Promise<void> })[]): void {
+    try {
+      this.#store.removeAll(withdrawn.map(({ object }) => object))
+    } catch (error) {
+      for (const { answer } of withdrawn) answer.reject(error)
+      return
+    }
+    for (const { object, answer, done } of withdrawn) {
+      const { kind, id, revision } = object
+      this.#states.delete(object)
+      this.#draining.add({ kind, id, revision }, done)
+      answer.resolve({ status: 'applied', revision })
+    }
   }
 
   #adopt(generation: string): void {

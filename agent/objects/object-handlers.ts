@@ -9,7 +9,7 @@ export function objectHandlers(objectKind: AgentObjectKind): Handler<AgentCall>[
   const { kind, push, remove, saved } = objectKind
   const onPush: Handler<AgentCall> = {
     name: push.name,
-    isGrouped: true, // pushes that arrive together are saved with one sync
+    isGrouped: true, // changes that arrive together are saved with one sync
     async run(call, codec, frame) {
       const bytes = Uint8Array.from(frame) // a copy, so that the object does not hold the whole frame in memory
       const body = codec.decode(push, bytes)
@@ -26,6 +26,7 @@ export function objectHandlers(objectKind: AgentObjectKind): Handler<AgentCall>[
   if (!remove) return [onPush]
   const onRemove: Handler<AgentCall> = {
     name: remove.name,
+    isGrouped: true,
     async run({ objects }, codec, bytes) {
       const change = objectKind.readRemove?.(codec.decode(remove, bytes))
       if (!change) throw new TypeError(`kind ${kind} has a message to remove objects, but no readRemove`)

@@ -15,6 +15,8 @@ export interface ObjectStore {
   /** Saves the objects with one sync. */
   save(...objects: readonly SavedObject[]): void
   remove(object: Pick<SavedObject, 'kind' | 'id'>): void
+  /** Deletes the objects with one sync. */
+  removeAll(objects: readonly Pick<SavedObject, 'kind' | 'id'>[]): void
   /** Sets the generation. Revisions of another generation mean nothing in it, so all become 0. */
   adopt(generation: string): void
   clear(): void
@@ -53,6 +55,12 @@ export function openObjectStore(db: StateDatabase): ObjectStore {
       })
     },
     remove: ({ kind, id }) => void remove.run(kind, id),
+    removeAll(objects) {
+      if (objects.length === 0) return
+      db.transaction(() => {
+        for (const { kind, id } of objects) remove.run(kind, id)
+      })
+    },
     adopt: name =>
       db.transaction(() => {
         resetRevisions.run()

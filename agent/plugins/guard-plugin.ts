@@ -26,9 +26,10 @@ export function guardPlugin(plugin: AgentPlugin, log: Log, config: unknown): Age
   const guard = openGuard(name, log, config)
   return {
     ...plugin,
-    handlers: [...handlers, ...kinds.flatMap(objectHandlers)].map(({ name, run }) => ({
-      name,
-      run: (call, ...message) => guard.orRefuseIn(handlerSecs, name, () => run(guard.call(call), ...message))
+    handlers: [...handlers, ...kinds.flatMap(objectHandlers)].map(({ run, ...handler }) => ({
+      ...handler,
+      run: (call, ...message) =>
+        guard.orRefuseIn(handlerSecs, handler.name, () => run(guard.call(call), ...message))
     })),
     fields: fields.map(field => guardField(field, guard)),
     kinds: kinds.map(kind => guardKind(kind, guard)),

@@ -1,6 +1,5 @@
 import { dirname, resolve } from 'node:path'
-import { agentPlugins } from '../../config/agent-plugins.ts'
-import { importExternal } from '../../kernel/platform/plugins/import-plugin.ts'
+import { agentPlugins, importExternal } from '../../config/agent-plugins.ts'
 import { type LoadedPlugins, loadPlugins } from '../../kernel/platform/plugins/load-plugins.ts'
 import type { AgentConfig } from '../config.ts'
 import type { AgentPlugin } from '../plugin.ts'

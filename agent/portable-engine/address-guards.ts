@@ -1,3 +1,4 @@
+import { addressForms } from '../../kernel/platform/address-forms.ts'
 import type { Filters } from '../engine/engine.ts'
 import type { AddressGuard } from '../engine/source-guard.ts'
 import type { AddressSet } from '../net/address-set.ts'
@@ -16,10 +17,12 @@ export const compileGuards = (
     const denied = deny.map(setOf)
     const allowed = allow?.map(setOf)
     const includes = (sets: readonly AddressSet[], address: string) => sets.some(set => set.contains(address))
+    const isDenied = (form: string): boolean =>
+      includes(denied, form) || (allowed !== undefined && !includes(allowed, form))
     return {
       live,
       refusal,
       sets: [...denied, ...(allowed ?? [])],
-      refuses: address => includes(denied, address) || (allowed !== undefined && !includes(allowed, address))
+      refuses: address => addressForms(address).some(isDenied)
     }
   })

@@ -7,6 +7,7 @@ import type { LocalPorts } from './net/local-ports.ts'
 import type { OwnPorts } from './net/own-ports.ts'
 import type { SourceLimits } from './source-limits.ts'
 import type { PeekHistogram } from './tcp/peek-histogram.ts'
+import type { PeerWatch } from './tcp/peer-watch.ts'
 
 /** State that all rules of one engine share. */
 export interface EngineContext {
@@ -16,6 +17,7 @@ export interface EngineContext {
   readonly localPorts: LocalPorts
   readonly meters: Meters
   readonly peeks: PeekHistogram
+  readonly peers: PeerWatch
   readonly ended: EndedConnections
   readonly sourceLimits: SourceLimits
   addressSet(name: string): AddressSet

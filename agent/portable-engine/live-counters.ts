@@ -33,7 +33,9 @@ export const zeroCounters = ({ id, from, to, targets }: EngineRule): LiveCounter
     connects: 0,
     connectMs: 0,
     lastFailureAt: null,
-    lastSuccessAt: null
+    lastSuccessAt: null,
+    lastFailure: null,
+    lastSource: 'traffic'
   })),
   connectionsTotal: 0,
   dnsFailures: 0,

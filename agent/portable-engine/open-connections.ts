@@ -22,16 +22,16 @@ export interface Live {
 /** Throws an EngineFault for an invalid prefix. */
 export function selectConnections(
   all: Iterable<Live>,
-  { ids, rules, source, target }: ConnectionSelection
+  { ids, rules, sources, target }: ConnectionSelection
 ): Live[] {
   const wanted = { ids: ids && new Set(ids), rules: rules && new Set(rules) }
-  const prefix = source === null ? null : parsePrefix(source)
+  const prefixes = sources?.map(parsePrefix)
   const address = target && canonicalAddress(target.address)
   return [...all].filter(({ record }) => {
     const { address: from } = record.source
     if (wanted.ids && !wanted.ids.has(record.id)) return false
     if (wanted.rules && !wanted.rules.has(record.ruleId)) return false
-    if (prefix && !prefix.check(from, familyOf(from))) return false
+    if (prefixes && !prefixes.some(prefix => prefix.check(from, familyOf(from)))) return false
     if (!target) return true
     return record.target?.address === address && (target.port === null || target.port === record.target.port)
   })

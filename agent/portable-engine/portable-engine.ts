@@ -1,6 +1,6 @@
 // The data plane over Node's net and dgram, for any platform. It runs where the native engine does not load. It is also
 // the reference for tests of the native engine.
-import type { Engine, EngineOptions, EngineRule } from '../engine/engine.ts'
+import { defaultDeadPeerMs, type Engine, type EngineOptions, type EngineRule } from '../engine/engine.ts'
 import { engineFault } from '../engine/engine-fault.ts'
 import { AddressSet } from '../net/address-set.ts'
 import { batchEvents, type EventBatch } from './batch-events.ts'
@@ -17,6 +17,7 @@ import { SourceLimits } from './source-limits.ts'
 import { TargetNames } from './target-names.ts'
 import { Listeners } from './tcp/listeners.ts'
 import { PeekHistogram } from './tcp/peek-histogram.ts'
+import { PeerWatch } from './tcp/peer-watch.ts'
 import { TcpRule } from './tcp/tcp-rule.ts'
 import { UdpRule } from './udp/udp-rule.ts'
 
@@ -37,7 +38,7 @@ class PortableEngine implements Engine {
   readonly #listeners: Listeners
   #stopping: Promise<void> | null = null
 
-  constructor({ bind, onEvents }: EngineOptions) {
+  constructor({ bind, onEvents, deadPeerMs = defaultDeadPeerMs }: EngineOptions) {
     this.#events = batchEvents(onEvents)
     const shared = {
       bind,
@@ -45,6 +46,7 @@ class PortableEngine implements Engine {
       localPorts: new LocalPorts(),
       meters: this.#meters,
       peeks: this.#peeks,
+      peers: new PeerWatch(deadPeerMs),
       ended: this.#ended,
       sourceLimits: new SourceLimits(),
       addressSet: this.#addressSet,
@@ -63,7 +65,14 @@ class PortableEngine implements Engine {
     checkRule(rule)
     const { opening, open } = this.#newRule(rule, this.#rules.get(replaces ?? 0))
     this.#opening.add(rule.id)
-    await open().finally(() => this.#opening.delete(rule.id))
+    try {
+      await open()
+    } catch (error) {
+      opening.state.end()
+      throw error
+    } finally {
+      this.#opening.delete(rule.id)
+    }
     if (this.#stopping) opening.close(0)
     this.#refuseWhenStopped(rule)
     this.#rules.set(rule.id, opening)
@@ -135,6 +144,7 @@ class PortableEngine implements Engine {
   async #removeWhenEnded({ state }: TcpRule | UdpRule): Promise<void> {
     await state.ended
     this.#rules.delete(state.rule.id)
+    this.#names.forget(state.rule.id)
     this.#ended.flush()
     this.#events.emit({ kind: 'closed', counters: snapshot(state.counters) })
   }

@@ -13,13 +13,14 @@ import type { EngineContext } from './engine-context.ts'
 import { type LiveCounters, type LivePortCounters, zeroCounters } from './live-counters.ts'
 import type { MeterChain } from './meters/meter-chain.ts'
 import type { Waiter } from './meters/waiter.ts'
-import type { Descriptors } from './net/descriptors.ts'
+import type { DescriptorShare, Descriptors } from './net/descriptors.ts'
 import type { DialFailure } from './net/dial-failure.ts'
 import type { LocalPorts } from './net/local-ports.ts'
 import { compileSenderCheck, type SenderCheck } from './sender-check.ts'
 import type { Entered } from './source-limits.ts'
 import { TargetChooser } from './target-chooser.ts'
-import { type Attempt, TargetHealth } from './target-health.ts'
+import { type Attempt, type Choose, TargetHealth } from './target-health.ts'
+import type { PeerWatch } from './tcp/peer-watch.ts'
 import { writePreamble } from './write-preamble.ts'
 
 /** Returns the addresses of a caller. Called only if needed. */
@@ -36,6 +37,8 @@ export class RuleState {
   readonly ended = this.#ending.promise
   readonly end = this.#ending.resolve
   readonly descriptors: Pick<Descriptors, 'arePlenty'>
+  readonly peers: PeerWatch
+  readonly share: DescriptorShare
   readonly localPorts: LocalPorts
   readonly #context: EngineContext
   readonly #chooser: TargetChooser | null
@@ -54,11 +57,14 @@ export class RuleState {
     this.meters = context.meters.chain(rule.meters)
     this.firstRead = rule.firstRead && compileSenderCheck(rule.firstRead)
     this.descriptors = context.descriptors
+    this.peers = context.peers
     this.localPorts = context.localPorts
     this.#context = context
     this.#filters = compileFilters(rule)
     this.#guards = compileGuards(rule, context.addressSet)
     this.#limits = rule.sourceLimits
+    this.share = context.descriptors.join(rule.owner)
+    void this.ended.then(() => context.descriptors.leave(this.share))
   }
 
   setFilters(filters: Filters): void {
@@ -99,6 +105,23 @@ export class RuleState {
     if (!chooser) return this.health.attempts()
     const address = canonicalAddress(source)
     return this.health.chosenAttempts((targets, of) => chooser.choose(targets, address, of))
+  }
+
+  /**
+   * Yields attempts at other targets, for a flow that this target has not answered. With a balance, first those that the
+   * flow has not `tried`.
+   */
+  *attemptsAfter(target: number, source: string, tried: Set<number>): Iterable<Attempt> {
+    const chooser = this.#chooser
+    if (!chooser) return yield* this.health.attemptsAfter(target)
+    const address = canonicalAddress(source)
+    const choose: Choose = (targets, of) => chooser.choose(targets, address, of)
+    if (this.rule.targets.every((_, index) => tried.has(index))) tried.clear()
+    tried.add(target)
+    for (const attempt of this.health.chosenAttempts(choose, tried)) {
+      tried.add(attempt.index)
+      yield attempt
+    }
   }
 
   countRejection(reason: string, count = 1): void {
@@ -150,13 +173,23 @@ export class RuleState {
   /** Counts a caller for its source. A proxy in front is not a source. */
   #enterSource(address: string): Entered {
     if (this.#limits.length === 0 || this.firstRead?.trusts(address)) return { leave() {} }
-    return this.#context.sourceLimits.enter(this.#limits, canonicalAddress(address), this.#sourceOver)
+    return this.#context.sourceLimits.enter(
+      this.rule.owner,
+      this.#limits,
+      canonicalAddress(address),
+      this.#sourceOver
+    )
   }
 
   /** Counts a caller with a failed handshake. */
   handshakeFailed(address: string): void {
     if (this.#limits.length === 0 || this.firstRead?.trusts(address)) return
-    this.#context.sourceLimits.fail(this.#limits, canonicalAddress(address), this.#sourceOver)
+    this.#context.sourceLimits.fail(
+      this.rule.owner,
+      this.#limits,
+      canonicalAddress(address),
+      this.#sourceOver
+    )
   }
 
   readonly #sourceOver = ({ name: limit }: SourceLimit, source: string): void =>
@@ -205,7 +238,7 @@ export class RuleState {
     if (answer.ok) return answer.addresses.map(canonicalAddress)
     this.counters.dnsFailures++
     this.#context.emit({ kind: 'dns-failed', ruleId: this.rule.id, host, reason: answer.reason })
-    return { failure: answer.reason }
+    return { failure: answer.reason, isLookup: true }
   }
 }
 

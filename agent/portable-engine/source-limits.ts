@@ -3,7 +3,7 @@
 import type { SourceLimit } from '../engine/source-guard.ts'
 import { sourceOf } from '../net/address-set.ts'
 
-/** The most buckets of all limits together. The least recently used are evicted: those are full again. */
+/** The most buckets of all limits together. The least recently used of the owner with the most are evicted: those are full again. */
 const maxBuckets = 65_536
 const sayAgainMs = 1_000
 
@@ -18,10 +18,12 @@ export type Entered = { readonly refusal: string } | { readonly leave: () => voi
 
 export class SourceLimits {
   readonly #open = new Map<string, number>() // by limit and source; of those that have any
-  readonly #buckets = new Map<string, Bucket>() // by limit and source, the least recent first
+  readonly #buckets = new Map<string, Map<string, Bucket>>() // by owner, then by limit and source, the least recent first
+  #bucketCount = 0
 
-  /** Counts a caller. Calls `over` for each exceeded limit without a refusal. */
+  /** Counts a caller of a rule with this owner. Calls `over` for each exceeded limit without a refusal. */
   enter(
+    owner: string,
     limits: readonly SourceLimit[],
     address: string,
     over: (limit: SourceLimit, source: string) => void
@@ -36,7 +38,7 @@ export class SourceLimits {
       if (limit.of === 'open' && this.#enter(key, limit.max)) entered.push(key)
       else if (
         limit.of === 'open' ||
-        (limit.of === 'new' && !this.#take(limit, key, () => over(limit, source)))
+        (limit.of === 'new' && !this.#take(owner, limit, key, () => over(limit, source)))
       ) {
         if (limit.refusal === null) continue
         leave()
@@ -48,13 +50,15 @@ export class SourceLimits {
 
   /** Counts a caller with a failed handshake. */
   fail(
+    owner: string,
     limits: readonly SourceLimit[],
     address: string,
     over: (limit: SourceLimit, source: string) => void
   ): void {
     const source = sourceOf(address)
     for (const limit of limits)
-      if (limit.of === 'failed') this.#take(limit, `${limit.name} ${source}`, () => over(limit, source))
+      if (limit.of === 'failed')
+        this.#take(owner, limit, `${limit.name} ${source}`, () => over(limit, source))
   }
 
   #enter(key: string, max: number): boolean {
@@ -69,13 +73,33 @@ export class SourceLimits {
     else this.#open.delete(key)
   }
 
-  #take({ max, perMs, refusal }: SourceLimit, key: string, say: () => void): boolean {
+  /** Returns the bucket as the most recently used one of its owner. */
+  #bucketOf(owner: string, key: string, full: Bucket): Bucket {
+    const own = this.#buckets.get(owner) ?? new Map<string, Bucket>()
+    this.#buckets.set(owner, own)
+    const existing = own.get(key)
+    const bucket = existing ?? full
+    own.delete(key)
+    own.set(key, bucket)
+    if (!existing && ++this.#bucketCount > maxBuckets) this.#evict(owner, own)
+    return bucket
+  }
+
+  /** Evicts a bucket of the owner if it is beyond its equal share, else one of the owner with the most. */
+  #evict(owner: string, own: Map<string, Bucket>): void {
+    let largest = { owner, buckets: own }
+    if (own.size <= maxBuckets / this.#buckets.size)
+      for (const [owner, buckets] of this.#buckets)
+        if (buckets.size > largest.buckets.size) largest = { owner, buckets }
+    const [oldest] = largest.buckets.keys()
+    if (oldest !== undefined) largest.buckets.delete(oldest)
+    if (largest.buckets.size === 0) this.#buckets.delete(largest.owner)
+    this.#bucketCount--
+  }
+
+  #take(owner: string, { max, perMs, refusal }: SourceLimit, key: string, say: () => void): boolean {
     const now = performance.now()
-    const bucket = this.#buckets.get(key) ?? { tokens: max, filledAt: now, saidAt: now - sayAgainMs }
-    this.#buckets.delete(key)
-    this.#buckets.set(key, bucket)
-    const [oldest] = this.#buckets.size > maxBuckets ? this.#buckets.keys() : []
-    if (oldest !== undefined) this.#buckets.delete(oldest)
+    const bucket = this.#bucketOf(owner, key, { tokens: max, filledAt: now, saidAt: now - sayAgainMs })
     bucket.tokens = Math.min(max, bucket.tokens + (max * (now - bucket.filledAt)) / perMs)
     bucket.filledAt = now
     if (bucket.tokens >= 1) {

@@ -1,7 +1,8 @@
 // The health of a rule's targets, from the results of the last attempts to connect.
 import { systemClock } from '../../kernel/base/clock.ts'
-import type { EngineEvent, EngineRule, Health } from '../engine/engine.ts'
+import type { EngineEvent, EngineRule, Health, HealthSource } from '../engine/engine.ts'
 import type { LiveTargetCounters } from './live-counters.ts'
+import type { DialFailure } from './net/dial-failure.ts'
 
 const failuresToFail = 3
 const failuresWithinMs = 30_000
@@ -13,8 +14,17 @@ export interface Attempt {
   readonly index: number // of the target
   succeeded(): void
   failed(reason: string): void
+  /** The name of the target was not resolved. */
+  lookupFailed(reason: string): void
   /** The attempt ended without a result for the target. */
   abandoned(): void
+}
+
+/** Reports a failed dial to its attempt. */
+export function reportFailure(attempt: Attempt, { failure, isLookup }: DialFailure): void {
+  if (failure === null) attempt.abandoned()
+  else if (isLookup) attempt.lookupFailed(failure)
+  else attempt.failed(failure)
 }
 
 /** Chooses one of the targets; undefined: none is eligible. */
@@ -63,27 +73,49 @@ export class TargetHealth {
    * Yields attempts at the targets that `choose` returns, one after another: first targets in service, then ejected ones
    * that have not failed, then all that are left.
    */
-  *chosenAttempts(choose: Choose): Iterable<Attempt> {
-    const left = new Set(this.#targets.keys())
+  *chosenAttempts(choose: Choose, tried: ReadonlySet<number> = new Set()): Iterable<Attempt> {
+    const left = new Set(this.#targets.keys()).difference(tried)
     const due = () => [...left].filter(index => this.#targets[index]?.mayBeTried())
     const next = () => choose(due(), 'in-service') ?? choose(due(), 'any') ?? choose([...left], 'any')
     for (let chosen = next(); chosen !== undefined; chosen = next()) {
       left.delete(chosen)
-      yield this.probe(chosen)
+      yield this.attempt(chosen)
     }
   }
 
-  /** Starts an attempt at any target, without a caller. */
-  probe(index: number): Attempt {
+  /**
+   * Yields attempts at the other targets, for a flow that this one has not answered: the next by priority comes first.
+   * Failed targets are skipped, unless all have failed.
+   */
+  *attemptsAfter(index: number): Iterable<Attempt> {
+    const haveAllFailed = this.#targets.every(target => target.isFailed)
+    const order = [...this.#targets.slice(index + 1), ...this.#targets.slice(0, index)]
+    if (haveAllFailed) order.sort((a, b) => a.retryAt - b.retryAt)
+    for (const target of order) if (haveAllFailed || target.mayBeTried()) yield target.begin()
+  }
+
+  /** Records that a UDP target has sent a datagram. */
+  replied(index: number): void {
+    const target = this.#targets[index]
+    if (target) target.repliedAt = performance.now()
+  }
+
+  hasRepliedSince(index: number, since: number): boolean {
+    return (this.#targets[index]?.repliedAt ?? 0) >= since
+  }
+
+  /** Starts an attempt at any target, whatever its health. */
+  attempt(index: number, source: HealthSource = 'traffic'): Attempt {
     const target = this.#targets[index]
     if (!target) throw new TypeError(`the rule has no target ${index}`)
-    return target.begin()
+    return target.begin(source)
   }
 }
 
 type OnChange = (from: Health, to: Health, reason: string) => void
 
 class Target {
+  repliedAt = 0 // by performance.now()
   retryAt = 0 // by #now, `retryMs` after the last failure; 0 after a success
   readonly #index: number
   readonly #counters: LiveTargetCounters
@@ -101,8 +133,10 @@ class Target {
   }
 
   continueFrom(other: Target): void {
-    const { health, consecutiveFailures, failures, lastFailureAt, lastSuccessAt } = other.#counters
-    Object.assign(this.#counters, { health, consecutiveFailures, failures, lastFailureAt, lastSuccessAt })
+    const { health, consecutiveFailures, failures } = other.#counters
+    const { lastFailureAt, lastSuccessAt, lastFailure, lastSource } = other.#counters
+    Object.assign(this.#counters, { health, consecutiveFailures, failures })
+    Object.assign(this.#counters, { lastFailureAt, lastSuccessAt, lastFailure, lastSource })
     this.#failedAt = [...other.#failedAt]
     this.#successes = other.#successes
     this.retryAt = other.retryAt
@@ -116,21 +150,28 @@ class Target {
     return !this.isFailed || (this.#attempts === 0 && this.#now() >= this.retryAt)
   }
 
-  begin(): Attempt {
+  begin(source: HealthSource = 'traffic'): Attempt {
     const end = (record: () => void) => {
       this.#attempts--
       record()
     }
+    const failed = (reason: string, shown: string) => {
+      this.#counters.lastSource = source
+      this.#counters.lastFailure = shown
+      this.#failed(reason)
+    }
     this.#attempts++
     return {
       index: this.#index,
-      succeeded: () => end(() => this.#succeeded()),
-      failed: reason => end(() => this.#failed(reason)),
+      succeeded: () => end(() => this.#succeeded(source)),
+      failed: reason => end(() => failed(reason, reason)),
+      lookupFailed: reason => end(() => failed(reason, `dns_${reason}`)),
       abandoned: () => end(() => {})
     }
   }
 
-  #succeeded(): void {
+  #succeeded(source: HealthSource): void {
+    this.#counters.lastSource = source
     this.#counters.lastSuccessAt = systemClock.now()
     this.#counters.consecutiveFailures = 0
     this.#failedAt = []

@@ -1,7 +1,5 @@
-// The addresses of target names, from the answers of the agent.
+// The addresses of target names, from the answers of the agent. Each rule has its own, as many as its targets.
 import type { EngineEvent, Resolved } from '../engine/engine.ts'
-
-const maxNames = 4_096
 
 interface Known {
   readonly answer: Resolved
@@ -13,7 +11,7 @@ interface Known {
 export class TargetNames {
   readonly #emit: (event: EngineEvent) => void
   readonly #questions = new Map<number, (answer: Resolved) => void>() // by token
-  readonly #known = new Map<string, Known>()
+  readonly #known = new Map<number, Map<string, Known>>() // by rule, then by host
   #lastToken = 0
 
   constructor(emit: (event: EngineEvent) => void) {
@@ -21,7 +19,7 @@ export class TargetNames {
   }
 
   async resolve(ruleId: number, host: string): Promise<Resolved> {
-    const known = this.#known.get(host)
+    const known = this.#known.get(ruleId)?.get(host)
     if (!known || performance.now() >= known.usableUntil) return this.#ask(ruleId, host)
     if (performance.now() >= known.freshUntil && !known.isAskedAgain) {
       known.isAskedAgain = true
@@ -35,6 +33,11 @@ export class TargetNames {
     this.#questions.delete(token)
   }
 
+  /** Called when the rule has ended. */
+  forget(ruleId: number): void {
+    this.#known.delete(ruleId)
+  }
+
   /** Drops the open questions: no dial waits for them. */
   stop(): void {
     this.#questions.clear()
@@ -43,26 +46,21 @@ export class TargetNames {
   async #ask(ruleId: number, host: string): Promise<Resolved> {
     const { promise, resolve } = Promise.withResolvers<Resolved>()
     const token = ++this.#lastToken
+    const known = this.#known.get(ruleId) ?? new Map<string, Known>()
+    this.#known.set(ruleId, known)
     this.#questions.set(token, resolve)
     this.#emit({ kind: 'resolve', token, ruleId, host })
     const answer = await promise
-    this.#store(host, answer)
-    return answer
-  }
-
-  #store(host: string, answer: Resolved): void {
     const { freshMs = 0, usableMs = 0 } = answer
     const now = performance.now()
-    this.#known.delete(host)
-    if (usableMs <= 0) return
-    if (this.#known.size >= maxNames)
-      for (const [name, { usableUntil }] of this.#known) if (now >= usableUntil) this.#known.delete(name)
-    if (this.#known.size >= maxNames) return
-    this.#known.set(host, {
-      answer,
-      freshUntil: now + freshMs,
-      usableUntil: now + usableMs,
-      isAskedAgain: false
-    })
+    if (usableMs <= 0) known.delete(host)
+    else
+      known.set(host, {
+        answer,
+        freshUntil: now + freshMs,
+        usableUntil: now + usableMs,
+        isAskedAgain: false
+      })
+    return answer
   }
 }

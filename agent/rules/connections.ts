@@ -12,9 +12,9 @@ interface Options {
 }
 
 export function openConnections({ engine, rules, meters }: Options): AgentConnections {
-  const selectionOf = ({ rule, ids, source, target }: ConnectionFilter) => ({
+  const selectionOf = ({ rule, ids, sources, target }: ConnectionFilter) => ({
     ids,
-    source,
+    sources,
     target,
     rules: rule === null ? null : rules.engineIds(rule)
   })

@@ -7,6 +7,7 @@ import type {
   Counters,
   EngineRule,
   EngineTarget,
+  Health,
   Meter,
   MeterCounters,
   Resolved,
@@ -30,7 +31,7 @@ export interface RuleSpec {
 
 /** An engine rule during planning, when fields can change it. */
 export type EngineRuleDraft = {
-  -readonly [K in Exclude<keyof EngineRule, 'id' | 'meters' | 'shares'>]: EngineRule[K]
+  -readonly [K in Exclude<keyof EngineRule, 'id' | 'owner' | 'meters' | 'shares'>]: EngineRule[K]
 }
 
 /** A rule of this agent that has the field, from `opened` to `gone`. Each hook gets the same object. */
@@ -116,6 +117,8 @@ export interface AgentRules {
   setShares(ruleId: string, shares: readonly TargetShare[]): void
   /** Returns the standings of a rule's targets, in their order; none if the rule is not open. */
   standings(ruleId: string): readonly TargetStanding[]
+  /** Tells all plugins that a probe has found another health of a target: they get a `TargetEvent`. */
+  reportProbe(ruleId: string, change: ProbedChange): void
   /** Plans all rules again. Live connections continue, unless a guard with `live: 'reset'` no longer allows them. */
   replan(): Promise<void>
   /** Returns the rules of this agent that have the field. */
@@ -141,8 +144,17 @@ export interface TargetStanding {
   readonly ejections: number // since the rule opened on this agent
 }
 
-/** A change by `setShares`. */
+/** `reason` as in `TargetProbe`, or 'connected'. */
+export interface ProbedChange {
+  readonly target: number // index in the rule's targets
+  readonly from: Health
+  readonly to: Health
+  readonly reason: string
+}
+
+/** A change by `setShares`, or one of `reportProbe`, which does not change the targets of callers. */
 export type TargetEvent =
+  | (ProbedChange & { readonly kind: 'target-probed'; readonly rule: RuleSpec })
   | (Ejection & { readonly kind: 'target-ejected'; readonly rule: RuleSpec; readonly target: number }) // index in its targets
   | {
       readonly kind: 'target-returned'
@@ -205,17 +217,30 @@ export interface AgentPaths {
   /**
    * Resolves a host as for the engine: hosts file, cache, DNS. Returns the addresses in dial order. Never rejects.
    */
-  resolve(host: string, plan: Pick<EngineRule, 'preferIpv6'>): Promise<Resolved>
+  resolve(host: string, path: Pick<RulePath, 'spec' | 'plan'>): Promise<Resolved>
+  /**
+   * Connects to the first target of a TCP rule, for a range to its first port, and disconnects, within 5 s. Sends only
+   * `Preamble.probe`. Counts in no statistic, and does not change which target callers get. Never dials an address that
+   * the guardrails forbid. null: the rule is not in force, or this host lacks a resource.
+   */
+  probe(ruleId: string): Promise<TargetProbe | null>
+  /** Returns false if the configuration of the agent forbids to probe rules without traffic; a reload can change it. */
+  mayProbeIdle(): boolean
   /** Returns the age of a host's DNS answer in ms; null: the addresses are not from DNS. */
   ageMs(host: string): number | null
   /** The address at which callers on this host reach the listeners. */
   readonly ownAddress: string
 }
 
+export interface TargetProbe {
+  /** null: the target accepted the connection. A code of 'target-health', 'dns_' and one of Resolved, or of a filter. */
+  readonly failure: string | null
+}
+
 export interface RulePath {
   readonly spec: RuleSpec
   /** The engine's rule. */
-  readonly plan: Omit<EngineRule, 'id' | 'meters'>
+  readonly plan: Omit<EngineRule, 'id' | 'owner' | 'meters'>
   /**
    * Returns why the engine refuses a caller with this address, or null. With a `firstRead` it is the address of the sender
    * in front; the caller's address is checked later.

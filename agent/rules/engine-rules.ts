@@ -46,6 +46,7 @@ export class EngineRules {
       const rule = {
         ...plan,
         id,
+        owner: spec.owner,
         meters: meters.join(uses),
         ...(plan.balance && { shares: shares.engineShares(spec) })
       }

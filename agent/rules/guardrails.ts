@@ -9,6 +9,7 @@ export interface GuardrailKeys {
   readonly allow_ports: readonly (number | string)[] // empty: all
   readonly allow_targets: readonly string[] // empty: all
   readonly deny_targets: readonly string[]
+  readonly deny_local_ports: readonly (number | string)[] // on all addresses of this machine
 }
 
 export interface Guardrails {
@@ -34,7 +35,10 @@ export function openGuardrails(keys: GuardrailKeys, problems: string[]): Guardra
   const allow = read('allow_targets', parseMatch)
   const filter: Filter = {
     allow: allow.length > 0 ? allow : null,
-    deny: read('deny_targets', parseMatch),
+    deny: [
+      ...read('deny_targets', parseMatch),
+      ...read('deny_local_ports', parsePorts).map(ports => ({ isOwn: true, ports }))
+    ],
     refusal
   }
 

@@ -6,6 +6,7 @@ import { compileFilters } from '../net/compile-filters.ts'
 import type { Resolver } from '../resolver/resolver.ts'
 import type { AgentPaths, RuleSpec } from './contract.ts'
 import type { Plan } from './planner.ts'
+import { openTargetProbes } from './probe-target.ts'
 
 interface Options {
   readonly rules: {
@@ -14,13 +15,22 @@ interface Options {
   }
   readonly resolver: Resolver
   readonly bind: readonly string[]
+  readonly mayProbeIdle: () => boolean
 }
 
-export function openPaths({ rules, resolver, bind }: Options): AgentPaths {
+export function openPaths({ rules, resolver, bind, mayProbeIdle }: Options): AgentPaths {
   const bound = bind.map(canonicalAddress)
   const [first = '127.0.0.1'] = bound
   const isLoop = (protocol: Plan['protocol'], address: string, port: number): boolean =>
-    rules.listens(protocol, port) && isOwnAddress(bound, address)
+    isOwnAddress(bound, address) && rules.listens(protocol, port)
+
+  const probeTarget = openTargetProbes()
+
+  async function resolve(host: string, { spec, plan }: { readonly spec: RuleSpec; readonly plan: Plan }) {
+    const answer = await resolver.resolve(host, spec.owner)
+    if (!answer.ok) return answer
+    return { ...answer, addresses: interleave(answer.addresses, plan.preferIpv6 ? 'ipv6' : 'answer') }
+  }
 
   return {
     find(ruleId) {
@@ -41,11 +51,16 @@ export function openPaths({ rules, resolver, bind }: Options): AgentPaths {
         }
       }
     },
-    async resolve(host, { preferIpv6 }) {
-      const answer = await resolver.resolve(host)
-      if (!answer.ok) return answer
-      return { ...answer, addresses: interleave(answer.addresses, preferIpv6 ? 'ipv6' : 'answer') }
+    resolve,
+    async probe(ruleId) {
+      const running = rules.running(ruleId)
+      if (running?.plan.protocol !== 'tcp') return null
+      return probeTarget(running.plan, {
+        resolve: host => resolve(host, running),
+        isLoop: (address, port) => isLoop('tcp', address, port)
+      })
     },
+    mayProbeIdle,
     ageMs: host => resolver.ageMs?.(host) ?? null,
     ownAddress: dialedAddress(first)
   }

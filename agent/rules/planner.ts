@@ -15,7 +15,7 @@ import type { Guardrails } from './guardrails.ts'
 import { defaultRefusals } from './meters.ts'
 
 /** An engine rule without ids of the rule and its meters, and without shares. */
-export type Plan = Omit<EngineRule, 'id' | 'meters' | 'shares'>
+export type Plan = Omit<EngineRule, 'id' | 'owner' | 'meters' | 'shares'>
 
 export interface Planner {
   /**
@@ -97,6 +97,9 @@ export function ownMeterIn(uses: readonly MeterUse[]): string {
   return own.key
 }
 
+/** A UDP target that does not answer for this long is left, if there is another one. */
+const unansweredMs = 10_000
+
 const draftWithoutFields = (
   { protocol, from, to, targets, preferIpv6 }: RuleSpec,
   { tcpIdleMs, udpIdleMs, udpFlowCap }: RuleSettings
@@ -111,6 +114,7 @@ const draftWithoutFields = (
   preferIpv6,
   probeMs: 0,
   idleMs: protocol === 'udp' ? udpIdleMs : tcpIdleMs,
+  unansweredMs,
   flowCap: udpFlowCap,
   reportEnds: false,
   dialFrom: null,

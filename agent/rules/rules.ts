@@ -13,6 +13,7 @@ import type {
   AgentRules,
   Closing,
   MeterUse,
+  ProbedChange,
   RuleSettings,
   RuleSpec,
   TargetEvent,
@@ -95,6 +96,11 @@ export class Rules implements AgentRules {
       const running = this.#running.get(spec.id)
       await (running ? this.#change(running, spec) : this.#begin(spec))
     })
+  }
+
+  reportProbe(ruleId: string, change: ProbedChange): void {
+    const rule = this.#running.get(ruleId)?.spec
+    if (rule) this.#options.emit({ kind: 'target-probed', rule, ...change })
   }
 
   async replan(): Promise<void> {

@@ -4,10 +4,13 @@ import type { StateDatabase } from './state-database.ts'
 
 const maxItems = 10_000 // of a queue
 
-/** A queue of texts on disk. Beyond 10,000 items the oldest are dropped. */
+/** A queue of texts on disk. Beyond 10,000 items, the oldest of the share with the most are dropped. */
 export interface AgentQueue {
-  /** Appends an item. All items of one turn of the event loop are written together at its end. */
-  push(item: string): void
+  /**
+   * Appends an item. All items of one turn of the event loop are written together at its end. `share` names whose item it
+   * is, for example the owner of a rule.
+   */
+  push(item: string, share?: string): void
   /** Returns the oldest items, at most `max`. */
   first(max: number): readonly { readonly seq: number; readonly item: string }[]
   /** Removes all items up to this one. */
@@ -15,12 +18,16 @@ export interface AgentQueue {
 }
 
 const table = `create table if not exists queue_item (
-  seq integer primary key autoincrement, queue text not null, item text not null) strict;
+  seq integer primary key autoincrement, queue text not null, item text not null, share text not null default '') strict;
 create index if not exists queue_item_queue on queue_item (queue, seq);`
 
 /** Returns a function that opens a queue. It returns the same queue for the same name. */
 export function openQueues(db: StateDatabase, log: Log): (name: string) => AgentQueue {
   db.exec(table)
+  const columns = db.prepare<[], { name: string }>('pragma table_info(queue_item)').all()
+  if (!columns.some(({ name }) => name === 'share'))
+    db.exec(`alter table queue_item add column share text not null default ''`)
+  db.exec('create index if not exists queue_item_share on queue_item (queue, share, seq)')
   const queues = new Map<string, AgentQueue>()
   return name => {
     const queue = queues.get(name) ?? openQueue(name, db, log)
@@ -30,15 +37,17 @@ export function openQueues(db: StateDatabase, log: Log): (name: string) => Agent
 }
 
 function openQueue(name: string, db: StateDatabase, log: Log): AgentQueue {
-  const insert = db.prepare<[string, string]>('insert into queue_item (queue, item) values (?, ?)')
+  const insert = db.prepare<[string, string, string]>(
+    'insert into queue_item (queue, item, share) values (?, ?, ?)'
+  )
   const first = db.prepare<[string, number], { seq: number; item: string }>(
     'select seq, item from queue_item where queue = ? order by seq limit ?'
   )
-  const remove = db.prepare<[string, number]>('delete from queue_item where queue = ? and seq <= ?')
-  const surplus = db.prepare<[string], { seq: number }>(
-    `select seq from queue_item where queue = ? order by seq desc limit 1 offset ${maxItems}`
+  const remove = db.prepare<[string, number], { share: string }>(
+    'delete from queue_item where queue = ? and seq <= ? returning share'
   )
-  let pushed: string[] = []
+  const shares = openShares(name, db)
+  let pushed: { readonly item: string; readonly share: string }[] = []
   let isDue = false
 
   function write(): void {
@@ -46,11 +55,11 @@ function openQueue(name: string, db: StateDatabase, log: Log): AgentQueue {
     if (pushed.length === 0) return
     try {
       db.transaction(() => {
-        for (const item of pushed) insert.run(name, item)
-        const last = surplus.get(name)
-        if (last) remove.run(name, last.seq)
+        for (const { item, share } of pushed) insert.run(name, item, share)
       })
+      for (const { share } of pushed) shares.add(share, 1)
       pushed = []
+      shares.dropSurplus()
     } catch (error) {
       pushed = pushed.slice(-maxItems) // retried with the next push
       log.warn('agent.queue_not_written', `queue ${name} could not be written: ${String(error)}`, {
@@ -60,8 +69,8 @@ function openQueue(name: string, db: StateDatabase, log: Log): AgentQueue {
   }
 
   return {
-    push(item) {
-      pushed.push(item)
+    push(item, share = '') {
+      pushed.push({ item, share })
       if (isDue) return
       isDue = true
       queueMicrotask(write)
@@ -70,6 +79,39 @@ function openQueue(name: string, db: StateDatabase, log: Log): AgentQueue {
       write()
       return first.all(name, max)
     },
-    removeUntil: seq => void remove.run(name, seq)
+    removeUntil(seq) {
+      for (const { share } of remove.all(name, seq)) shares.add(share, -1)
+    }
   }
+}
+
+/** Counts the stored items of each share. */
+function openShares(name: string, db: StateDatabase) {
+  const stored = db.prepare<[string], { share: string; items: number }>(
+    'select share, count(*) as items from queue_item where queue = ? group by share'
+  )
+  const drop = db.prepare<[string, string, number]>(
+    `delete from queue_item where seq in
+       (select seq from queue_item where queue = ? and share = ? order by seq limit ?)`
+  )
+  const counts = new Map(stored.all(name).map(({ share, items }) => [share, items]))
+
+  function add(share: string, items: number): void {
+    const count = (counts.get(share) ?? 0) + items
+    if (count > 0) counts.set(share, count)
+    else counts.delete(share)
+  }
+
+  function dropSurplus(): void {
+    const total = counts.values().reduce((sum, count) => sum + count, 0)
+    for (let surplus = total - maxItems; surplus > 0; ) {
+      const [share, count] = [...counts].reduce((most, one) => (one[1] > most[1] ? one : most))
+      const dropped = Math.min(surplus, count)
+      drop.run(name, share, dropped)
+      add(share, -dropped)
+      surplus -= dropped
+    }
+  }
+
+  return { add, dropSurplus }
 }

@@ -1,4 +1,5 @@
 // The agent's state directory: one SQLite file for managed objects, rule settings and the journal.
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { makePrivateDir } from '../../kernel/base/directory.ts'
@@ -59,6 +60,18 @@ export function damageIn(db: StateDatabase): string | null {
 }
 
 const sqliteBusy = 5 // SQLITE_BUSY
+
+/** Returns whether an agent has locked the directory. Changes nothing. */
+export function isStateDirLocked(dir: string): boolean {
+  if (!existsSync(join(dir, 'lock.db'))) return false
+  try {
+    void lockStateDir(dir)()
+    return false
+  } catch (error) {
+    if (error instanceof Fault && error.errorCode === storeInUse) return true
+    throw error
+  }
+}
 
 /**
  * Creates the directory for its owner only, and locks it until the release: two agents in one directory would overwrite

@@ -25,6 +25,9 @@ export const columns: readonly string[] = Object.values(columnOf)
 /** The columns of a select, under the names of the counters. */
 export const selectedCounts = counters.map(counter => `${columnOf[counter]} as "${counter}"`).join(', ')
 
+/** The sums of the columns, for a select with `group by`. */
+export const summedCounts = counters.map(counter => `sum(${columnOf[counter]}) as "${counter}"`).join(', ')
+
 export const eachCounter = <T>(value: (counter: Counter) => T): Record<Counter, T> =>
   Object.fromEntries(counters.map(counter => [counter, value(counter)])) as Record<Counter, T> // of all keys
 

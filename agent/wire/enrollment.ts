@@ -23,13 +23,17 @@ export const Redeemed = defineMessage({
   })
 })
 
+/** An enrollment key begins with it, a one-time code does not. Secret scanners find leaked keys by it. */
+export const enrollmentKeyPrefix = 'svck_'
+
 /** Idempotent: until the code expires, a retry with the same hash gets the same response. */
 export const Redeem = defineRequest({
   name: 'sluice.enrollment.Redeem',
   proto,
   body: Type.Object({
     code: Type.String({ maxLength: 64 }),
-    token_hash: Type.String({ pattern: '^[0-9a-f]{64}$' })
+    token_hash: Type.String({ pattern: '^[0-9a-f]{64}$' }),
+    host_name: Type.Optional(Type.String({ maxLength: 255 }))
   }),
   response: Redeemed
 })

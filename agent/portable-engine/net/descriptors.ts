@@ -3,9 +3,13 @@ import { readdirSync, readFileSync } from 'node:fs'
 /** Kept free for files, the control stream and overlapping dial attempts. */
 const spareDescriptors = 64
 
-/** Counts the descriptors that the engine may still open, so that it refuses traffic before EMFILE. */
+/**
+ * Counts the descriptors that the engine may still open, so that it refuses traffic before EMFILE. The owners of rules
+ * share them: each can use free ones, but has a right to an equal share only.
+ */
 export class Descriptors {
   readonly #capacity = softLimit() - openCount() - spareDescriptors
+  readonly #shares = new Map<string, DescriptorShare>() // by owner
   #reserved = 0
 
   /** Reserves all of `count`, or returns false and reserves none. */
@@ -22,6 +26,91 @@ export class Descriptors {
 
   release(count: number): void {
     this.#reserved -= count
+  }
+
+  /** Adds a rule to the share of its owner. Each `join` needs one `leave`. */
+  join(owner: string): DescriptorShare {
+    const share = this.#shares.get(owner) ?? new DescriptorShare(this, owner)
+    this.#shares.set(owner, share)
+    share.rules++
+    return share
+  }
+
+  leave(share: DescriptorShare): void {
+    if (--share.rules === 0) this.#shares.delete(share.owner)
+  }
+
+  /** The number of descriptors that each owner with rules has a right to. An only owner has a right to all. */
+  get equalShare(): number {
+    return this.#shares.size > 1 ? this.#capacity / this.#shares.size : Number.POSITIVE_INFINITY
+  }
+
+  /** True if three quarters are in use: the rest is for owners below their share. */
+  get areCrowded(): boolean {
+    return (this.#capacity - this.#reserved) * 4 < this.#capacity
+  }
+
+  /** Ends connections of the owner that is furthest beyond its share, until it has freed `count`. */
+  takeBack(count: number): void {
+    let largest: DescriptorShare | null = null
+    for (const share of this.#shares.values()) if (share.used > (largest?.used ?? 0)) largest = share
+    if (largest && largest.used > this.equalShare) largest.giveBack(count)
+  }
+}
+
+/** A connection or flow that can be ended to free descriptors. */
+export interface DescriptorUser {
+  /** Ends it, counted as a refusal. */
+  refuse(reason: string): void
+}
+
+/** The descriptors in use for the rules of one owner. */
+export class DescriptorShare {
+  readonly owner: string
+  readonly #all: Descriptors
+  readonly #users = new Map<DescriptorUser, number>() // with the descriptors of each
+  rules = 0
+  used = 0
+
+  constructor(all: Descriptors, owner: string) {
+    this.#all = all
+    this.owner = owner
+  }
+
+  /** Reserves all of `count`, or returns the reason of the refusal. */
+  reserve(count: number): 'descriptors' | 'owner_share' | null {
+    if (this.#all.areCrowded) {
+      if (this.used + count > this.#all.equalShare) return 'owner_share'
+      this.#all.takeBack(count) // while the last quarter is free, since sockets need time to close
+    }
+    if (!this.#all.reserve(count)) return 'descriptors'
+    this.used += count
+    return null
+  }
+
+  release(count: number): void {
+    this.used -= count
+    this.#all.release(count)
+  }
+
+  /** `user` has `count` of the reserved descriptors, until `remove`. */
+  add(user: DescriptorUser, count: number): void {
+    this.#users.set(user, count)
+  }
+
+  remove(user: DescriptorUser): void {
+    this.#users.delete(user)
+  }
+
+  /** Ends the oldest connections and flows. Their descriptors are free when their sockets have closed. */
+  giveBack(count: number): void {
+    let left = count
+    for (const [user, used] of this.#users) {
+      if (left <= 0) return
+      this.#users.delete(user)
+      user.refuse('owner_share')
+      left -= used
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 /** The reason of a failed dial: 'refused', 'timeout', 'unreachable', 'reset', 'source_unavailable', or the reason of the DNS answer. */
 export interface DialFailure {
   readonly failure: string | null // null: not the target's fault
+  readonly isLookup?: true // the name was not resolved
   readonly lack?: string | null // exhausted resource of this host: a reason of `Counters.rejected`
 }
 

@@ -4,7 +4,7 @@ import { interleave } from '../../net/address.ts'
 import type { LiveTargetCounters } from '../live-counters.ts'
 import type { DialFailure } from '../net/dial-failure.ts'
 import type { RuleState } from '../rule-state.ts'
-import type { Attempt } from '../target-health.ts'
+import { type Attempt, reportFailure } from '../target-health.ts'
 import { connectFirst } from './happy-eyeballs.ts'
 
 export interface ConnectedTarget {
@@ -52,7 +52,7 @@ export async function dialTarget(
   const target = state.target(attempt.index, listenPort)
   const outcome = await dialHost(target, state, signal)
   if ('socket' in outcome) attempt.succeeded()
-  else if ('failure' in outcome && outcome.failure !== null) attempt.failed(outcome.failure)
+  else if ('failure' in outcome) reportFailure(attempt, outcome)
   else attempt.abandoned()
   return 'socket' in outcome ? { ...target, ...outcome } : outcome
 }

@@ -21,6 +21,7 @@ const noTarget = 'no_target'
 export class Connection implements Waiter {
   readonly #caller: Socket
   readonly #source: SocketAddress
+  readonly #early: Buffer | null
   readonly port: LivePortCounters
   readonly #state: RuleState
   readonly #ending = new AbortController()
@@ -33,6 +34,7 @@ export class Connection implements Waiter {
   constructor(caller: Caller, port: LivePortCounters, state: RuleState) {
     this.#caller = caller.socket
     this.#source = caller.source
+    this.#early = caller.early
     this.port = port
     this.#state = state
     this.#record = beginRecord(state, caller)
@@ -49,17 +51,19 @@ export class Connection implements Waiter {
       this.#state.countRejection(noTarget)
       this.#ending.abort()
     }, dialLimitMs)
-    const endWatch = watchPendingCaller(this.#caller, () => {
+    const pending = { socket: this.#caller, early: this.#early }
+    const endWatch = watchPendingCaller(pending, () => {
       this.#record.because(this.#caller.destroyed ? 'caller_reset' : 'caller_closed')
       this.#ending.abort()
     })
 
+    this.#watchPeer(this.#caller, 'in')
     const { address } = this.#source
     const outcome = await connectTarget(this.#state, this.port.port, address, this.#ending.signal)
 
     clearTimeout(limit)
     endWatch()
-    if ('refusal' in outcome) this.#refuse(outcome.refusal)
+    if ('refusal' in outcome) this.refuse(outcome.refusal)
     else await this.#connected(outcome, admission)
     await callerClosed
     if (this.#target) this.#target.counters.active--
@@ -76,7 +80,7 @@ export class Connection implements Waiter {
   /** Applies changed filters. A connection that is still dialing is checked again when it has connected. */
   recheckFilters(): void {
     const refusal = this.#filterRefusal()
-    if (refusal !== null) this.#refuse(refusal)
+    if (refusal !== null) this.refuse(refusal)
   }
 
   /** Ends if its target was reset. A connection that is still dialing is checked again when it has connected. */
@@ -104,7 +108,7 @@ export class Connection implements Waiter {
     this.#record.connected(target.index, target)
     const refusal = this.#filterRefusal()
     if (this.#state.isReset(target.index)) this.reset('rule_closed')
-    else if (this.#ending.signal.aborted || refusal !== null) this.#refuse(refusal)
+    else if (this.#ending.signal.aborted || refusal !== null) this.refuse(refusal)
     else this.#startRelay(target, admission)
     return closed
   }
@@ -136,8 +140,24 @@ export class Connection implements Waiter {
         admission.delivered(direction, bytes)
       }
     }
-    this.#relay = new Relay(this.#caller, socket, metering, this.#state.descriptors)
+    const inward = { from: this.#caller, to: socket, early: this.#early }
+    const outward = { from: socket, to: this.#caller, early: null }
+    this.#relay = new Relay({ in: inward, out: outward }, metering, this.#state.descriptors)
     socket.uncork()
+    this.#watchPeer(socket, 'out')
+  }
+
+  /** Ends the connection, or its dial, when the peer is gone. */
+  #watchPeer(socket: Socket, direction: Direction): void {
+    const onDead = () => {
+      this.#record.because(direction === 'in' ? 'caller_reset' : 'target_reset')
+      if (this.#relay) this.#relay.fail(direction)
+      else this.#ending.abort()
+    }
+    const onEnded = () => {
+      if (!this.#relay || this.#relay.sourceEnded(direction)) onDead()
+    }
+    this.#state.peers.watch(socket, { onEnded, onDead })
   }
 
   /** Records which side ends first, and how. */
@@ -161,7 +181,8 @@ export class Connection implements Waiter {
     return this.#state.targetRefusal(address, port, host)
   }
 
-  #refuse(reason: string | null): void {
+  /** Ends the connection as refused; null: no target connected. */
+  refuse(reason: string | null): void {
     if (!this.#ending.signal.aborted) this.#state.countRejection(reason ?? noTarget)
     this.#record.because(reason === null ? 'dial_failed' : 'refused', reason)
     this.reset('dial_failed')

@@ -4,8 +4,8 @@ import { type ClientHello, maxClientHelloBytes, parseClientHello } from './clien
 
 const limitMs = 3_000
 
-/** Why the expected bytes are missing: the caller's FIN, a closed socket, or the time limit. */
-export type Missing = 'ended' | 'closed' | 'timeout'
+/** Why the expected bytes are missing: the caller's FIN after other bytes, a closed socket, or the time limit. */
+export type Missing = { readonly ended: Buffer } | 'closed' | 'timeout'
 
 /** Reads the ClientHello of a caller and puts the bytes back, to be read again. */
 export const peekClientHello = (caller: Socket): Promise<Exclude<ClientHello, 'incomplete'> | Missing> =>
@@ -45,7 +45,7 @@ function readFirst<Result>(
     received = received.subarray(judged.taken)
     settle(judged.result)
   }
-  const onEnd = () => settle('ended')
+  const onEnd = () => settle({ ended: received })
   const onClose = () => settle('closed')
   const limit = setTimeout(() => settle('timeout'), limitMs)
 

@@ -1,9 +1,17 @@
 import type { Socket } from 'node:net'
+import type { Preamble } from '../../engine/preamble.ts'
 import type { RuleState } from '../rule-state.ts'
 import { timeoutMs } from '../timeout-ms.ts'
 import { dialTarget } from './connect-target.ts'
 
 const probeLimitMs = 5_000
+
+/** Closes a connected probe. Ignores errors of the target: it was reachable. */
+export function endProbe(socket: Socket, preamble: Preamble | null): void {
+  socket.on('error', () => socket.destroy())
+  if (preamble?.probe) socket.write(preamble.probe)
+  socket.destroySoon()
+}
 
 /** Connects to every target once per `probeMs` and disconnects. Returns a function that ends the probes. */
 export function startHealthProbes(state: RuleState): () => void {
@@ -14,7 +22,7 @@ export function startHealthProbes(state: RuleState): () => void {
     if (inProgress.has(index)) return
     const controller = new AbortController()
     const limit = setTimeout(() => controller.abort('timeout'), probeLimitMs)
-    const attempt = state.health.probe(index)
+    const attempt = state.health.attempt(index, 'probe')
     // `dialTarget` abandons an attempt that the signal aborts, but the time limit is a failure.
     const abandoned = () =>
       controller.signal.reason === 'timeout' ? attempt.failed('timeout') : attempt.abandoned()
@@ -22,13 +30,7 @@ export function startHealthProbes(state: RuleState): () => void {
     const outcome = await dialTarget({ ...attempt, abandoned }, state, from, controller.signal)
     clearTimeout(limit)
     inProgress.delete(index)
-    if ('socket' in outcome) endProbe(outcome.socket)
-  }
-  /** Ignores errors of the target: it was reachable. */
-  const endProbe = (socket: Socket) => {
-    socket.on('error', () => socket.destroy())
-    if (state.rule.preamble?.probe) socket.write(state.rule.preamble.probe)
-    socket.destroySoon()
+    if ('socket' in outcome) endProbe(outcome.socket, state.rule.preamble)
   }
   const probeAll = () => {
     for (const index of targets.keys()) void probe(index)

@@ -1,8 +1,7 @@
 // Connects two sockets: bytes, FIN and RST are passed on, each direction on its own.
-import type { Socket } from 'node:net'
 import type { Direction } from '../meters/waiter.ts'
 import type { RuleState } from '../rule-state.ts'
-import { type Metering, Pump } from './pump.ts'
+import { type Ends, type Metering, Pump } from './pump.ts'
 import { resetSocket } from './reset-socket.ts'
 import { whenAcknowledged } from './when-acknowledged.ts'
 
@@ -10,15 +9,16 @@ import { whenAcknowledged } from './when-acknowledged.ts'
 const flushMs = 5_000
 
 export class Relay {
+  readonly #ends: Readonly<Record<Direction, Ends>>
   readonly #pumps: Readonly<Record<Direction, Pump>>
+  readonly #descriptors: RuleState['descriptors']
 
-  constructor(caller: Socket, target: Socket, metering: Metering, descriptors: RuleState['descriptors']) {
-    this.#pumps = {
-      in: new Pump(caller, target, 'in', metering),
-      out: new Pump(target, caller, 'out', metering)
-    }
-    passError(caller, target, this.#pumps.in, descriptors)
-    passError(target, caller, this.#pumps.out, descriptors)
+  constructor(ends: Record<Direction, Ends>, metering: Metering, descriptors: RuleState['descriptors']) {
+    this.#ends = ends
+    this.#descriptors = descriptors
+    this.#pumps = { in: new Pump(ends.in, 'in', metering), out: new Pump(ends.out, 'out', metering) }
+    this.#passError('in')
+    this.#passError('out')
   }
 
   /** True when one of the directions waits for a meter. */
@@ -29,11 +29,31 @@ export class Relay {
   resume(direction: Direction): void {
     this.#pumps[direction].run()
   }
-}
 
-/** Resets `to` after an error on `from`, when it has all bytes that were received from `from`. */
-function passError(from: Socket, to: Socket, pump: Pump, descriptors: RuleState['descriptors']): void {
-  const onError = () => {
+  /** Called if the kernel has ended the direction's source. Returns true if its end was read before: it has failed. */
+  sourceEnded(direction: Direction): boolean {
+    const { from } = this.#ends[direction]
+    if (!from.readableEnded) this.#pumps[direction].readAhead()
+    return from.readableEnded && !from.writableEnded
+  }
+
+  /** Ends both sides as after an error on the direction's source. */
+  fail(direction: Direction): void {
+    const { from, to } = this.#ends[direction]
+    to.once('close', () => resetSocket(from))
+    this.#sourceFailed(direction)
+    if (to.destroyed) resetSocket(from)
+  }
+
+  #passError(direction: Direction): void {
+    const { from } = this.#ends[direction]
+    if (from.errored) this.#sourceFailed(direction)
+    else from.once('error', () => this.#sourceFailed(direction))
+  }
+
+  /** Resets the destination when it has all bytes that were received from the source. */
+  #sourceFailed(direction: Direction): void {
+    const { to } = this.#ends[direction]
     if (to.destroyed) return
     let written = to.bytesWritten - to.writableLength
     const limit = setInterval(() => {
@@ -42,12 +62,10 @@ function passError(from: Socket, to: Socket, pump: Pump, descriptors: RuleState[
       if (written === before) resetSocket(to)
     }, flushMs)
     to.once('close', () => clearInterval(limit))
-    pump.whenFlushed(() => {
+    this.#pumps[direction].whenFlushed(() => {
       clearInterval(limit)
-      if (descriptors.arePlenty) whenAcknowledged(to, flushMs, () => resetSocket(to))
+      if (this.#descriptors.arePlenty) whenAcknowledged(to, flushMs, () => resetSocket(to))
       else resetSocket(to)
     })
   }
-  if (from.errored) onError()
-  else from.once('error', onError)
 }

@@ -86,13 +86,24 @@ export class SharedPort {
     if (!firstRead && this.#isDenied(caller)) return this.#dispatch(caller, port)
     if (this.#waiting.size >= maxWaiting)
       return this.#refuse({ caller, refusal: firstRead?.refusals.header ?? 'sni_overflow' })
-    if (!this.#context.descriptors.reserve(1)) return this.#refuse({ caller, refusal: 'descriptors' })
+    const waiting = this.#reserveWaiting()
+    if ('refusal' in waiting) return this.#refuse({ caller, refusal: waiting.refusal })
     this.#waiting.add(socket)
     const found = await this.#identify(caller, firstRead)
     this.#waiting.delete(socket)
-    this.#context.descriptors.release(1) // before the connection reserves this one and that of its target
+    waiting.release() // before the connection reserves this one and that of its target
     if ('refusal' in found) this.#fail(found)
     else this.#dispatch(found, port)
+  }
+
+  /** Reserves the descriptor of a waiting caller. It counts for nobody if the port has several owners. */
+  #reserveWaiting(): { readonly release: () => void } | { readonly refusal: string } {
+    const { descriptors } = this.#context
+    const [share, ...others] = new Set([...this.#acceptors.values()].map(({ state }) => state.share))
+    const isCommon = share && others.length === 0
+    const refusal = isCommon ? share.reserve(1) : descriptors.reserve(1) ? null : 'descriptors'
+    if (refusal !== null) return { refusal }
+    return { release: () => (isCommon ? share : descriptors).release(1) }
   }
 
   /** Resets the waiting callers. */
@@ -124,7 +135,8 @@ export class SharedPort {
   async #readHeader(sender: Caller, refusal: string): Promise<Caller | Refused> {
     const header = await readProxyHeader(sender.socket)
     if (header === 'closed') return { caller: sender, refusal: null }
-    if (typeof header === 'string' || header.kind !== 'right') return { caller: sender, refusal }
+    if (typeof header === 'string' || 'ended' in header || header.kind !== 'right')
+      return { caller: sender, refusal }
     if (!header.named) return sender
     return { ...sender, source: header.named.caller, destination: header.named.destination }
   }
@@ -134,9 +146,15 @@ export class SharedPort {
     const outcome = await peekClientHello(caller.socket)
     if (outcome === 'closed') return { caller, refusal: null }
     this.#context.peeks.add(performance.now() - beganAt)
-    if (outcome === 'timeout') return { caller, refusal: 'sni_timeout' }
-    if (outcome === 'ended') return { caller, refusal: 'sni_miss' }
-    return { ...caller, serverName: typeof outcome === 'object' ? outcome.name : '' }
+    const early = typeof outcome === 'object' && 'ended' in outcome ? outcome.ended : null
+    const isCut = outcome === 'timeout' || early !== null
+    if (isCut && !this.#acceptors.has(fallbackName))
+      return { caller, refusal: early ? 'sni_miss' : 'sni_timeout' }
+    return {
+      ...caller,
+      early,
+      serverName: typeof outcome === 'object' && 'name' in outcome ? outcome.name : ''
+    }
   }
 
   #dispatch(caller: Caller, port: number): void {

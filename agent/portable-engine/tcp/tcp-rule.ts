@@ -20,7 +20,6 @@ const descriptorsPerConnection = 2
 
 export class TcpRule implements Acceptor {
   readonly state: RuleState
-  readonly #context: EngineContext
   readonly #listeners: Listeners
   readonly #connections = new Set<Connection>()
   #shut: (() => void) | null = null // while the port is open
@@ -30,7 +29,6 @@ export class TcpRule implements Acceptor {
   /** Throws an EngineFault for an invalid filter or an unknown meter. */
   constructor(rule: EngineRule, context: EngineContext, listeners: Listeners, replaces: TcpRule | null) {
     this.state = new RuleState(rule, context, replaces?.state ?? null)
-    this.#context = context
     this.#listeners = listeners
   }
 
@@ -97,10 +95,11 @@ export class TcpRule implements Acceptor {
 
   /** Starts a connection, or returns why it is refused. */
   #admit(caller: Caller, port: number): string | null {
-    const { descriptors } = this.#context
     const denied = this.state.sourceRefusal(caller.source.address, caller.source.port)
     if (denied !== null) return denied
-    if (!descriptors.reserve(descriptorsPerConnection)) return 'descriptors'
+    const { share } = this.state
+    const refusal = share.reserve(descriptorsPerConnection)
+    if (refusal !== null) return refusal
     const counters = this.state.portCounters(port)
     const connection = new Connection(caller, counters, this.state)
     const admission = this.state.enter(caller.source.address, connection)
@@ -108,7 +107,7 @@ export class TcpRule implements Acceptor {
       void this.#run(connection, counters, admission)
       return null
     }
-    descriptors.release(descriptorsPerConnection)
+    share.release(descriptorsPerConnection)
     return admission.refusal
   }
 
@@ -120,13 +119,15 @@ export class TcpRule implements Acceptor {
 
   async #run(connection: Connection, port: LivePortCounters, admission: Admission): Promise<void> {
     this.#connections.add(connection)
+    this.state.share.add(connection, descriptorsPerConnection)
     this.state.counters.connectionsTotal++
     port.active++
     await connection.run(admission)
     admission.leave()
     this.#connections.delete(connection)
     port.active--
-    this.#context.descriptors.release(descriptorsPerConnection)
+    this.state.share.remove(connection)
+    this.state.share.release(descriptorsPerConnection)
     this.#endWhenEmpty()
   }
 

@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net'
+import type { Caller } from './caller.ts'
 
 /** A FIN without data may be a half-close: the dial still has this long to succeed. */
 const silentEndMs = 1_000
@@ -8,7 +8,10 @@ const silentEndMs = 1_000
  * data is a half-close: the caller waits for the answer. Reads, since only then Node reports the end; the bytes stay in
  * the socket's buffer. Returns a function that ends the watch.
  */
-export function watchPendingCaller(caller: Socket, onLeft: () => void): () => void {
+export function watchPendingCaller(
+  { socket: caller, early }: Pick<Caller, 'socket' | 'early'>,
+  onLeft: () => void
+): () => void {
   let silentEnd: NodeJS.Timeout | undefined
 
   const onReadable = () => {
@@ -20,6 +23,7 @@ export function watchPendingCaller(caller: Socket, onLeft: () => void): () => vo
   caller.on('readable', onReadable)
   caller.once('end', onEnd)
   caller.once('close', onLeft)
+  if (caller.readableEnded && !early?.length) onEnd()
 
   return () => {
     clearTimeout(silentEnd)

@@ -1,10 +1,9 @@
-// Waits until the peer of a socket has acknowledged all bytes, see proc(5). A reset would drop the rest. Linux only.
-import { existsSync, readFileSync, readlinkSync } from 'node:fs'
+// Waits until the peer of a socket has acknowledged all bytes. A reset would drop the rest. Linux only.
 import type { Socket } from 'node:net'
+import { inodeOf, readSocketTable } from './socket-table.ts'
 
 const leastPauseMs = 5 // short, since waiting sockets hold descriptors
 const pausePerRead = 10 // reading takes at most a tenth of the time
-const tables = ['/proc/self/net/tcp', '/proc/self/net/tcp6']
 
 interface Wait {
   readonly inode: string
@@ -39,9 +38,9 @@ function forget(socket: Socket): void {
 
 function check(): void {
   const began = performance.now()
-  const unacknowledged = readTables()
+  const table = readSocketTable()
   for (const [socket, wait] of waits) {
-    const left = unacknowledged.get(wait.inode) ?? 0
+    const left = table.get(wait.inode)?.bytes ?? 0
     const now = performance.now()
     if (left < wait.left) wait.since = now
     wait.left = left
@@ -51,27 +50,4 @@ function check(): void {
   }
   const pauseMs = Math.max(leastPauseMs, pausePerRead * (performance.now() - began))
   if (waits.size > 0) nextCheck = setTimeout(check, pauseMs)
-}
-
-/** Returns the bytes that are not acknowledged, by inode. */
-function readTables(): Map<string, number> {
-  const rows = tables.flatMap(file =>
-    existsSync(file) ? readFileSync(file, 'latin1').split('\n').slice(1, -1) : []
-  )
-  return new Map(
-    rows.map(row => {
-      const [, , , , queues = '', , , , , inode = ''] = row.trim().split(/\s+/)
-      return [inode, Number.parseInt(queues, 16)] // 'tx_queue:rx_queue'
-    })
-  )
-}
-
-/** Returns null on a system without /proc, and for a closed socket. */
-function inodeOf(socket: Socket): string | null {
-  const { _handle: handle } = socket as Socket & { readonly _handle?: { readonly fd?: number } | null }
-  try {
-    return readlinkSync(`/proc/self/fd/${handle?.fd}`).match(/^socket:\[(\d+)\]$/)?.[1] ?? null
-  } catch {
-    return null
-  }
 }

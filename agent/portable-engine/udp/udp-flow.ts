@@ -1,11 +1,20 @@
 // A UDP flow: the datagrams of one source address to one port, forwarded to one target, and its replies.
+import { isIP } from 'node:net'
 import type { ConnectionEnd } from '../../engine/ended-connection.ts'
+import type { EngineRule } from '../../engine/engine.ts'
 import type { ConnectionRecord } from '../connection-record.ts'
 import type { LivePortCounters } from '../live-counters.ts'
 import type { Admission } from '../meters/meter-chain.ts'
 import type { Direction } from '../meters/waiter.ts'
 import type { Live } from '../open-connections.ts'
-import { type ConnectedUdpTarget, connectUdpTarget, type UdpDialRule } from './connect-udp-target.ts'
+import type { Attempt } from '../target-health.ts'
+import { AnswerWatch } from './answer-watch.ts'
+import {
+  type ConnectedUdpTarget,
+  connectUdpTarget,
+  redialUdpTarget,
+  type UdpDialRule
+} from './connect-udp-target.ts'
 import { PendingDatagrams } from './pending-datagrams.ts'
 import { ReplyAccount } from './reply-account.ts'
 import type { SocketAddress, UdpSocket } from './udp-socket.ts'
@@ -24,6 +33,8 @@ export interface Arrival {
 export interface FlowOwner extends UdpDialRule {
   /** Called when the target's host has sent an ICMP error. */
   evicted(target: ConnectedUdpTarget, errno: string): void
+  /** Called when a flow has left a target that did not answer. */
+  redialed(from: ConnectedUdpTarget, to: ConnectedUdpTarget): void
   /** Asks for calls of `settleOld` until it returns false. */
   settleLater(flow: UdpFlow): void
   flowEnded(flow: UdpFlow): void
@@ -36,9 +47,10 @@ export const settleMs = 250
 const maxDatagramBytes = 65_507
 
 export class UdpFlow {
-  readonly key: string
+  key: string // among the flows of its ports
   readonly port: LivePortCounters
-  lastSeenAt = performance.now() // a datagram from either side
+  readonly beganAt = performance.now()
+  lastSeenAt = this.beganAt // a datagram from either side
   readonly #source: SocketAddress
   readonly #caller: SocketAddress
   readonly #owner: FlowOwner
@@ -46,14 +58,23 @@ export class UdpFlow {
   readonly #ending = new AbortController()
   readonly #pending = new PendingDatagrams()
   readonly #record: ConnectionRecord
+  readonly #newPreamble: () => Buffer | null
   #preamble: Buffer | null // of the next datagram to the target
   readonly #replies: ReplyAccount | null
   #replySocket: UdpSocket
   #target: ConnectedUdpTarget | null = null
-  #isAttemptReported = false
+  #attempt: Attempt | null = null // at the target; null: its result is reported
+  readonly #answers = new AnswerWatch()
+  readonly #tried = new Set<number>()
+  #redialing: Promise<void> | null = null
+  #isHeld = false // datagrams wait for the new target
   #isEvicted = false
   /** The newest datagram that the system accepted for the target. An ICMP error can still refer to it. */
-  #unsettled: { readonly bytes: number; readonly sentAt: number } | null = null
+  #unsettled: {
+    readonly bytes: number
+    readonly sentAt: number
+    readonly target: ConnectedUdpTarget
+  } | null = null
 
   constructor(arrival: Arrival, owner: FlowOwner, admission: Admission) {
     const { key, port, source, caller, destination, socket } = arrival
@@ -67,7 +88,8 @@ export class UdpFlow {
     this.#replies = replyCap && new ReplyAccount(replyCap)
     this.#admission = admission
     this.#record = owner.state.beginRecord(() => [caller, socket.local])
-    this.#preamble = owner.state.preambleOf(() => [caller, destination ?? socket.local], '')
+    this.#newPreamble = () => owner.state.preambleOf(() => [caller, destination ?? socket.local], '')
+    this.#preamble = this.#newPreamble()
   }
 
   get #hasEnded(): boolean {
@@ -82,31 +104,40 @@ export class UdpFlow {
   }
 
   async #run(): Promise<void> {
-    const handlers = {
-      onMessage: (bytes: Buffer) => this.#reply(bytes),
-      onError: (errno: string) => this.#targetFailed(errno)
-    }
-    const outcome = await connectUdpTarget(
-      this.#owner,
-      this.port.port,
-      this.#caller.address,
-      handlers,
-      this.#ending.signal
-    )
+    const outcome = await connectUdpTarget(this.#dial)
     if (!('socket' in outcome)) return this.#dialFailed(outcome.refusal)
 
+    this.#attempt = outcome.attempt
     this.#target = outcome
     if (this.#hasEnded) this.#release(outcome)
     else this.#connected(outcome)
-    await outcome.socket.closed
+    for (let last: ConnectedUdpTarget | null = null; last !== this.#target; ) {
+      last = this.#target
+      await last.socket.closed
+      await this.#redialing
+    }
+  }
+
+  get #dial() {
+    return {
+      rule: this.#owner,
+      listenPort: this.port.port,
+      source: this.#caller.address,
+      handlers: {
+        onMessage: (bytes: Buffer) => this.#reply(bytes),
+        onError: (errno: string) => this.#targetFailed(errno)
+      },
+      signal: this.#ending.signal
+    }
   }
 
   /** Handles a datagram of the caller. Replies use the socket that received the last one. */
   receive(bytes: Buffer, socket: UdpSocket): void {
     this.#replySocket = socket
+    if (this.#target && this.#isSilent()) this.#dialAgain(this.#target)
     this.lastSeenAt = performance.now()
     this.#replies?.ask(bytes.length)
-    if (this.#target) this.#send('in', bytes)
+    if (this.#target && !this.#isHeld) this.#send('in', bytes)
     else if (!this.#pending.add(bytes)) this.#owner.state.countRejection('pending_overflow')
   }
 
@@ -134,6 +165,11 @@ export class UdpFlow {
     this.end('refused', refusal)
   }
 
+  refuse(reason: string): void {
+    if (!this.#hasEnded) this.#owner.state.countRejection(reason)
+    this.end('refused', reason)
+  }
+
   /** Idempotent. */
   end(why: ConnectionEnd, refusal: string | null = null): void {
     if (this.#hasEnded) return
@@ -152,10 +188,89 @@ export class UdpFlow {
     this.end(refusal === null ? 'dial_failed' : 'refused', refusal)
   }
 
-  #release({ attempt, socket, counters }: ConnectedUdpTarget): void {
+  #release({ socket, counters }: ConnectedUdpTarget): void {
     counters.active--
-    if (!this.#isAttemptReported) attempt.abandoned()
+    this.#attempt?.abandoned()
+    this.#attempt = null
     void socket.close()
+  }
+
+  #isSilent(): boolean {
+    return this.#answers.isSilent(this.#owner.state.rule.unansweredMs, this.lastSeenAt)
+  }
+
+  /** Counts the silence of a target that has never answered, for the choice of new flows. */
+  checkSilence(): void {
+    if (this.#target && this.#attempt && this.#isSilent()) this.#countSilence(this.#target)
+  }
+
+  /** Counts as a failure of the target, unless it is the only one or answers other flows. */
+  #countSilence({ index, address, port }: ConnectedUdpTarget): void {
+    const { health, rule } = this.#owner.state
+    const { hasReplied, unansweredSince } = this.#answers
+    this.#owner.avoided.add(address, port, 'silent')
+    if (rule.targets.length < 2 || health.hasRepliedSince(index, unansweredSince ?? 0)) return
+    if (hasReplied) this.#attempt ??= health.attempt(index)
+    this.#answers.hasReplied = false
+    this.#attempt?.failed('no_answer')
+    this.#attempt = null
+  }
+
+  /** True if the flow of a replaced rule has no answer, and the current targets are not just the same one. */
+  isStranded([first, ...others]: EngineRule['targets']): boolean {
+    if (!this.#target || !this.#isSilent()) return false
+    const own = this.#owner.state.rule.targets[this.#target.index]
+    return others.length > 0 || first?.host !== own?.host || first?.port !== own?.port
+  }
+
+  #dialAgain(silent: ConnectedUdpTarget): void {
+    if (this.#redialing) return
+    this.#countSilence(silent)
+    this.#answers.restart()
+    const { share, rule } = this.#owner.state
+    if (rule.targets.length === 1 && isIP(silent.host) !== 0) return
+    if (share.reserve(1) !== null) return
+    this.#redialing = this.#redial(silent).finally(() => {
+      share.release(1)
+      this.#redialing = null
+    })
+  }
+
+  /** The caller's datagrams wait for the new target, but not for DNS. */
+  async #redial(silent: ConnectedUdpTarget): Promise<void> {
+    this.#isHeld = true
+    const waiting = setImmediate(() => this.#sendPending())
+    const onConnecting = () => clearImmediate(waiting)
+    const next = await redialUdpTarget({ ...this.#dial, silent, tried: this.#tried, onConnecting })
+    clearImmediate(waiting)
+    const isWanted = !this.#hasEnded && this.#answers.unansweredSince !== null
+    if (next && isWanted) this.#move(silent, next)
+    else if (next) this.#discard(next)
+    this.#sendPending()
+    if (next) await (isWanted ? silent : next).socket.closed
+  }
+
+  #discard({ attempt, socket, counters }: ConnectedUdpTarget): void {
+    counters.active--
+    attempt.abandoned()
+    void socket.close()
+  }
+
+  #move(silent: ConnectedUdpTarget, next: ConnectedUdpTarget): void {
+    this.#settle()
+    this.#release(silent)
+    this.#owner.redialed(silent, next)
+    this.#preamble = this.#newPreamble()
+    this.#answers.hasReplied = false
+    this.#answers.restart()
+    this.#attempt = next.attempt
+    this.#target = next
+    this.#connected(next)
+  }
+
+  #sendPending(): void {
+    this.#isHeld = false
+    for (const bytes of this.#pending.takeAll()) this.#send('in', bytes)
   }
 
   #connected(target: ConnectedUdpTarget): void {
@@ -165,16 +280,26 @@ export class UdpFlow {
     target.counters.connectionsTotal++
     this.#record.connected(target.index, target)
     if (target.isFailover) this.#owner.state.counters.targetFailovers++
-    for (const bytes of this.#pending.takeAll()) this.#send('in', bytes)
+    this.#sendPending()
   }
 
   #reply(bytes: Buffer): void {
     if (this.#hasEnded || !this.#target) return
     this.#settle()
     this.lastSeenAt = performance.now()
-    if (!this.#isAttemptReported) this.#target.attempt.succeeded()
-    this.#isAttemptReported = true
+    this.#answered(this.#target.index)
     this.#send('out', bytes)
+  }
+
+  #answered(index: number): void {
+    const { health } = this.#owner.state
+    health.replied(index)
+    this.#answers.answered()
+    if (this.#answers.hasReplied) return
+    this.#answers.hasReplied = true
+    const attempt = this.#attempt ?? health.attempt(index) // its silence was counted
+    attempt.succeeded()
+    this.#attempt = null
   }
 
   /** Counts datagrams that were sent at least `settleMs` ago. Returns true if some are left to count. */
@@ -186,16 +311,33 @@ export class UdpFlow {
   /** Sends a datagram that the meters admit. */
   #send(direction: Direction, bytes: Buffer): void {
     if (this.#hasEnded || !this.#target) return
-    const { socket } = this.#target
+    const target = this.#target
     const refusal =
       this.#refusalBySize(direction, bytes) ?? this.#admission.admitDatagram(direction, bytes.length)
     if (refusal !== null) {
       this.#owner.state.countRejection(refusal)
       return
     }
-    const onSent = (errno: string | null) => this.#sent(direction, bytes.length, errno)
-    if (direction === 'in') socket.send(this.#withPreamble(bytes), null, onSent)
+    const onSent = (errno: string | null) => this.#sent(direction, bytes.length, errno, target)
+    if (direction === 'in') this.#sendToTarget(target.socket, this.#withPreamble(bytes), onSent)
     else this.#replySocket.send(bytes, this.#source, onSent)
+  }
+
+  /** Sends again after an error that can only be about an earlier datagram. */
+  #sendToTarget(socket: UdpSocket, bytes: Buffer, onSent: (errno: string | null) => void): void {
+    socket.send(bytes, null, errno => {
+      if (errno !== 'EMSGSIZE' || bytes.length > maxDatagramBytes) return onSent(errno)
+      this.#lostOnPath()
+      socket.send(bytes, null, onSent)
+    })
+  }
+
+  /** A router has refused the newest datagram as too large. The system will split later ones. */
+  #lostOnPath(): void {
+    if (!this.#unsettled) return
+    this.#admission.release('in', this.#unsettled.bytes)
+    this.#unsettled = null
+    this.#owner.state.countRejection('datagram_too_large')
   }
 
   #refusalBySize(direction: Direction, bytes: Buffer): string | null {
@@ -211,32 +353,31 @@ export class UdpFlow {
     return Buffer.concat([preamble, bytes])
   }
 
-  #sent(direction: Direction, bytes: number, errno: string | null): void {
+  #sent(direction: Direction, bytes: number, errno: string | null, target: ConnectedUdpTarget): void {
     const isRefused = errno !== null || (direction === 'in' && this.#isEvicted)
     if (isRefused) {
       this.#admission.release(direction, bytes)
-      this.#owner.state.countRejection('datagram_unsent')
-    } else if (direction === 'in' && !this.#hasEnded) this.#hold(bytes)
-    else this.#count(direction, bytes)
-    if (errno !== null && direction === 'in') this.#targetFailed(errno)
+      this.#owner.state.countRejection(errno === 'EMSGSIZE' ? 'datagram_too_large' : 'datagram_unsent')
+    } else if (direction === 'in' && !this.#hasEnded && target === this.#target) this.#hold(bytes, target)
+    else this.#count(direction, bytes, target)
+    if (errno !== null && direction === 'in' && target === this.#target) this.#targetFailed(errno)
   }
 
   /** Delays counting of the newest datagram. The system accepted it without an error, so the previous one arrived. */
-  #hold(bytes: number): void {
+  #hold(bytes: number, target: ConnectedUdpTarget): void {
     this.#settle()
-    this.#unsettled = { bytes, sentAt: performance.now() }
+    this.#answers.sent()
+    this.#unsettled = { bytes, sentAt: performance.now(), target }
     this.#owner.settleLater(this)
   }
 
   #settle(): void {
     const unsettled = this.#unsettled
     this.#unsettled = null
-    if (unsettled) this.#count('in', unsettled.bytes)
+    if (unsettled) this.#count('in', unsettled.bytes, unsettled.target)
   }
 
-  #count(direction: Direction, bytes: number): void {
-    const target = this.#target?.counters
-    if (!target) return
+  #count(direction: Direction, bytes: number, { counters: target }: ConnectedUdpTarget): void {
     const [bytesName, datagramsName] = counterNames[direction]
     this.#admission.delivered(direction, bytes)
     this.port[bytesName] += bytes
@@ -247,15 +388,15 @@ export class UdpFlow {
 
   /** Ends the flow after an ICMP error. The caller's next datagram begins a new flow. */
   #targetFailed(errno: string): void {
+    if (errno === 'EMSGSIZE') this.#lostOnPath()
     if (this.#hasEnded || !this.#target || !icmpErrors.has(errno)) return
     this.#isEvicted = true
     if (this.#unsettled) this.#admission.release('in', this.#unsettled.bytes)
     this.#unsettled = null
     this.#owner.evicted(this.#target, errno)
-    const { attempt } = this.#target
-    const failing = this.#isAttemptReported ? this.#owner.state.health.probe(attempt.index) : attempt
-    failing.failed(errno === 'ECONNREFUSED' ? 'refused' : 'unreachable')
-    this.#isAttemptReported = true
+    const attempt = this.#attempt ?? this.#owner.state.health.attempt(this.#target.index)
+    attempt.failed(errno === 'ECONNREFUSED' ? 'refused' : 'unreachable')
+    this.#attempt = null
     this.end('target_unreachable')
   }
 }

@@ -1,16 +1,17 @@
 // An open UDP rule: its sockets, flows and counters, until the last flow has ended.
 import type { EngineRule, Filters } from '../../engine/engine.ts'
+import { familyOf } from '../../net/address.ts'
 import { Drain } from '../drain.ts'
 import type { EngineContext } from '../engine-context.ts'
 import type { Live } from '../open-connections.ts'
 import { isBinaryHeader, parseProxyHeader } from '../proxy-header.ts'
 import { RuleState } from '../rule-state.ts'
 import { isWithin, type PortRange } from '../tcp/tcp-port.ts'
+import { AvoidedAddresses } from './avoided-addresses.ts'
 import type { ConnectedUdpTarget } from './connect-udp-target.ts'
 import { type Arrival, type FlowOwner, settleMs, UdpFlow } from './udp-flow.ts'
 import { UdpPorts } from './udp-ports.ts'
 import type { SocketAddress, UdpSocket } from './udp-socket.ts'
-import { UnreachableAddresses } from './unreachable-addresses.ts'
 
 interface NamedDatagram extends Pick<Arrival, 'caller' | 'destination'> {
   readonly rest: Buffer
@@ -18,7 +19,7 @@ interface NamedDatagram extends Pick<Arrival, 'caller' | 'destination'> {
 
 export class UdpRule implements FlowOwner {
   readonly state: RuleState
-  readonly unreachable = new UnreachableAddresses()
+  readonly avoided = new AvoidedAddresses()
   readonly #context: EngineContext
   readonly #ports = new UdpPorts()
   /** Flows by key, shared with the earlier rules of these ports, so that each datagram finds its flow. */
@@ -103,8 +104,19 @@ export class UdpRule implements FlowOwner {
   }
 
   evicted({ attempt, address, port }: ConnectedUdpTarget, errno: string): void {
-    this.unreachable.add(address, port)
+    this.avoided.add(address, port, 'unreachable')
     this.#context.emit({ kind: 'flow-evicted', ruleId: this.state.rule.id, target: attempt.index, errno })
+  }
+
+  redialed(from: ConnectedUdpTarget, to: ConnectedUdpTarget): void {
+    const addresses = [from.address, to.address] as const
+    this.#context.emit({
+      kind: 'flow-redialed',
+      ruleId: this.state.rule.id,
+      from: from.index,
+      to: to.index,
+      addresses
+    })
   }
 
   settleLater(flow: UdpFlow): void {
@@ -115,19 +127,47 @@ export class UdpRule implements FlowOwner {
   flowEnded(flow: UdpFlow): void {
     this.#unsettled.delete(flow)
     this.#flows.delete(flow)
+    this.state.share.remove(flow)
     this.#table.delete(flow.key)
     flow.port.active--
     this.#endWhenEmpty()
   }
 
   receive(port: number, bytes: Buffer, source: SocketAddress, socket: UdpSocket): void {
-    const key = `${port} ${source.address} ${source.port}`
-    const flow = this.#table.get(key)
+    const key = keyOf(port, socket.local.address, source)
+    const flow = this.#find(key) ?? this.#adopt(key, port, source, socket)
     const first = this.#readFirst(bytes, source, flow)
     if (first === null) return
     const arrival = () => ({ ...first, key, port: this.state.portCounters(port), source, socket })
     const receiver = flow ?? this.#admit(arrival())
     receiver?.receive(first.rest, socket)
+  }
+
+  /** Ends a flow that waits in vain for a target of a replaced rule. */
+  #find(key: string): UdpFlow | undefined {
+    const flow = this.#table.get(key)
+    if (!flow || this.#flows.has(flow) || !flow.isStranded(this.state.rule.targets)) return flow
+    flow.end('rule_closed')
+    return undefined
+  }
+
+  /**
+   * Returns the flow that the wildcard socket received before the local address had a socket. Later datagrams of the flow
+   * come through the new socket, which answers from the right address.
+   */
+  #adopt(
+    key: string,
+    port: number,
+    source: SocketAddress,
+    { local, openedAt }: UdpSocket
+  ): UdpFlow | undefined {
+    const earlier = keyOf(port, anyAddress[familyOf(local.address)], source)
+    const flow = this.#table.get(earlier)
+    if (!flow || flow.beganAt >= openedAt || earlier === key) return undefined
+    this.#table.delete(earlier)
+    this.#table.set(key, flow)
+    flow.key = key
+    return flow
   }
 
   /** Removes the header that the first datagram of a flow must have if the rule has a `firstRead`. Returns null if refused. */
@@ -151,11 +191,12 @@ export class UdpRule implements FlowOwner {
       this.state.counters.flowsDroppedOverflow++
       return null
     }
-    if (!this.#context.descriptors.reserve(1)) return this.#refuse('descriptors') // for the target's socket
+    const full = this.state.share.reserve(1) // for the target's socket
+    if (full !== null) return this.#refuse(full)
     const admission = this.state.enter(address, null)
     if (!('refusal' in admission)) return this.#run(new UdpFlow(arrival, this, admission))
 
-    this.#context.descriptors.release(1)
+    this.state.share.release(1)
     return this.#refuse(admission.refusal)
   }
 
@@ -166,12 +207,13 @@ export class UdpRule implements FlowOwner {
 
   #run(flow: UdpFlow): UdpFlow {
     this.#flows.add(flow)
+    this.state.share.add(flow, 1)
     this.#table.set(flow.key, flow)
     this.state.counters.connectionsTotal++
     flow.port.active++
     const running = flow.run().then(() => {
       this.#running.delete(running)
-      this.#context.descriptors.release(1)
+      this.state.share.release(1)
     })
     this.#running.add(running)
     return flow
@@ -186,9 +228,17 @@ export class UdpRule implements FlowOwner {
 
   #sweep(): void {
     const silentSince = performance.now() - this.state.rule.idleMs
-    for (const flow of this.#flows) if (flow.lastSeenAt <= silentSince) flow.end('idle')
+    for (const flow of this.#flows) {
+      flow.checkSilence()
+      if (flow.lastSeenAt <= silentSince) flow.end('idle')
+    }
   }
 }
+
+const anyAddress = { ipv4: '0.0.0.0', ipv6: '::' } as const
+
+const keyOf = (port: number, local: string, source: SocketAddress): string =>
+  `${port} ${local} ${source.address} ${source.port}`
 
 /** Calls `sweep` several times per `idleMs`; 0: never. Returns a function that ends the sweeps. */
 function startSweeps(idleMs: number, sweep: () => void): () => void {

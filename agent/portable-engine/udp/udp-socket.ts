@@ -74,6 +74,7 @@ export class UdpSocket {
   /** Resolves when the socket is closed; no `onSent` is called later. */
   readonly closed: Promise<void>
   readonly local: SocketAddress // requested at the bind
+  readonly openedAt = performance.now()
   readonly #socket: Socket
   #isOpen = true
 

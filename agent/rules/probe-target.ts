@@ -1,0 +1,57 @@
+// Connects to a rule's first target without a caller, to see whether callers would reach it.
+import type { Resolved } from '../engine/engine.ts'
+import { canonicalAddress } from '../net/address.ts'
+import { compileFilters } from '../net/compile-filters.ts'
+import { LocalPorts } from '../portable-engine/net/local-ports.ts'
+import { connectFirst } from '../portable-engine/tcp/happy-eyeballs.ts'
+import { endProbe } from '../portable-engine/tcp/health-probes.ts'
+import type { TargetProbe } from './contract.ts'
+import type { Plan } from './planner.ts'
+
+const limitMs = 5_000
+
+interface Options {
+  /** Returns the addresses of the host in dial order. */
+  readonly resolve: (host: string) => Promise<Resolved>
+  readonly isLoop: (address: string, port: number) => boolean
+}
+
+export type ProbeTarget = (plan: Plan, options: Options) => Promise<TargetProbe | null>
+
+/** Returns a function that probes as the engine dials: same names, filters, source addresses and staggered attempts. */
+export function openTargetProbes(): ProbeTarget {
+  const localPorts = new LocalPorts()
+
+  return async (plan, { resolve, isLoop }) => {
+    const [target] = plan.targets
+    if (!target) return null
+    const { host, port } = target
+    const signal = AbortSignal.timeout(limitMs)
+    const answer = await Promise.race([resolve(host), aborted(signal)])
+    if (answer === null) return { failure: 'dns_timeout' }
+    if (!answer.ok) return answer.reason === 'overloaded' ? null : { failure: `dns_${answer.reason}` }
+
+    const { target: targetRefusal } = compileFilters({ source: null, target: plan.target })
+    const refusalOf = (address: string) =>
+      isLoop(address, port) ? 'loop' : targetRefusal(address, port, host)
+    const addresses = answer.addresses.map(canonicalAddress)
+    const allowed = addresses.filter(address => refusalOf(address) === null)
+    const [first] = addresses
+    if (first === undefined) return { failure: 'dns_no_address' }
+    if (allowed.length === 0) return { failure: refusalOf(first) }
+
+    const outcome = await connectFirst(allowed, port, plan.dialFrom, localPorts, signal)
+    if ('socket' in outcome) {
+      endProbe(outcome.socket, plan.preamble)
+      return { failure: null }
+    }
+    if (signal.aborted) return { failure: 'timeout' }
+    return outcome.failure === null ? null : { failure: outcome.failure }
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<null> {
+  const { promise, resolve } = Promise.withResolvers<null>()
+  signal.addEventListener('abort', () => resolve(null), { once: true })
+  return promise
+}
