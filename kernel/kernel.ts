@@ -99,9 +99,7 @@ function warnOfWeakToken({ keys: { operator_token: token }, log }: ServerOptions
 export async function wire({ clock = systemClock, log, dataDir, ...options }: WireOptions): Promise<Wiring> {
   throwProblems(pluginProblems(options.plugins))
   const plugins = inDependencyOrder(options.plugins)
-  let depsOf = (name: string): Kernel => {
-    throw new TypeError(`${name} is not wired yet: values of fillWith are available once start() runs`)
-  }
+  let depsOf: Wiring['depsOf'] = refuseUnwired
   const readerFor = (owner: string): SlotReader => slotReader(owner, plugins, name => depsOf(name))
   const filled = readerFor('kernel')
   const { value: openControl } = onlyValueOf(controlSlot, filled)
@@ -141,6 +139,7 @@ export async function wire({ clock = systemClock, log, dataDir, ...options }: Wi
       identity,
       control,
       codec,
+      dataDir,
       filled: readerFor(plugin.name),
       document: () => http.document(),
       metrics: () => filled(metricsSlot)
@@ -155,6 +154,10 @@ export async function wire({ clock = systemClock, log, dataDir, ...options }: Wi
     await releases.run()
     throw error
   }
+}
+
+function refuseUnwired(name: string): never {
+  throw new TypeError(`${name} is not wired yet: values of fillWith are available once start() runs`)
 }
 
 /** Returns the only value of a slot. Throws if no plugin fills it, or several do. */

@@ -17,6 +17,7 @@ export interface Kernel<C extends TObject = TObject> {
   readonly identity: Identity
   readonly control: Control
   readonly codec: Codec
+  readonly dataDir: string
   /** Reads slots of this plugin. */
   readonly filled: SlotReader
   /** Returns the OpenAPI document of all routes. */

@@ -8,9 +8,14 @@ export const Listen = (fallback: string, description: string) =>
 
 /** The kernel's keys. Plugins declare the others: see `keys` in plugin.ts. */
 export const serverKeys = Type.Object({
-  data_dir: Type.Optional(Type.String({ description: 'Directory of the store and the keys.' })),
+  data_dir: Type.Optional(Type.String({ isPath: true, description: 'Directory of the store and the keys.' })),
   operator_token: Type.Optional(
-    Type.String({ minLength: 8, pattern: '^(?!svct_)', description: 'Token for automation; see gen-token.' })
+    Type.String({
+      isToken: true,
+      minLength: 8,
+      pattern: '^(?!svct_)',
+      description: 'Token for automation; see gen-token.'
+    })
   ),
   log_level: Type.Union(
     ['debug', 'info', 'warn', 'error'].map(level => Type.Literal(level)),

@@ -1,11 +1,9 @@
+import { isIP, isIPv6 } from 'node:net'
 import { closestMatch } from 'leven'
-import { type TObject, type TStringOptions, Type } from 'typebox'
+import { type TObject, type TSchema, type TStringOptions, Type } from 'typebox'
 import type { TLocalizedValidationError } from 'typebox/error'
-import { Settings } from 'typebox/system'
 import { Default, Errors } from 'typebox/value'
 import { Fault, startupInvalid } from './errors.ts'
-
-Settings.Set({ maxErrors: 64 }) // with the default of 8, the ninth problem of a configuration would be lost
 
 type Table = Record<string, unknown>
 
@@ -16,25 +14,37 @@ export type PlaceOf = (key: string) => string | null
 export const ListenAddress = (options: TStringOptions) =>
   Type.Refine(
     Type.String(options),
-    text => Number(/^(?:\[[0-9a-fA-F:.]+\]|[^:\s]+):(0|[1-9]\d{0,4})$/.exec(text)?.[1]) <= 65_535,
-    () => 'must be HOST:PORT, with a port from 0 to 65535 and IPv6 addresses in brackets'
+    text => {
+      const [, v6, host = '', port] = /^(?:\[([0-9a-fA-F:.]+)\]|([\w.-]+)):(0|[1-9]\d{0,4})$/.exec(text) ?? []
+      const isHost = v6 === undefined ? isIP(host) === 4 || !/^[\d.]+$/.test(host) : isIPv6(v6)
+      return Number(port) <= 65_535 && isHost && URL.canParse(`tcp://${text}`)
+    },
+    text =>
+      `must be HOST:PORT, with a port from 0 to 65535 and IPv6 addresses in brackets, got ${JSON.stringify(text)}`
   )
 
-/** Adds defaults and returns all problems: unknown keys and invalid values. `where` is a prefix for keys. */
+/** Adds defaults and returns the problems: all unknown keys, and some for each key. `where` is a prefix for keys. */
 export function validateConfig(
-  schema: TObject,
+  { properties }: TObject,
   given: unknown,
   where: string,
   placeOf: PlaceOf = () => null
 ): { value: Table; problems: string[] } {
-  const closed = Type.Object(schema.properties, { additionalProperties: false })
-  const value = Default(closed, structuredClone(given ?? {})) as Table // an object schema makes an object
-  const byPath = Map.groupBy(Errors(closed, value), ({ instancePath }) => instancePath)
-  const problems = [...byPath].flatMap(([path, errors]) => {
-    const at = [where, ...path.split('/').slice(1).map(tomlKey)].filter(part => part !== '').join('.')
-    return errors.flatMap(error =>
-      problemsOf(at, error, errors, schema).map(problem => atPlace(problem, placeOf))
-    )
+  const value = Default(Type.Object(properties), structuredClone(given ?? {})) as Table // an object schema makes an object
+  if (typeof value !== 'object' || Array.isArray(value))
+    return { value, problems: [`${where} must be object`] }
+  const names = Object.keys(properties)
+  const problems = [...new Set([...names, ...Object.keys(value)])].flatMap(name => {
+    const own = Object.hasOwn(properties, name) ? { [name]: properties[name] as TSchema } : {}
+    const hint = name in own ? '' : suggestion(name, names)
+    const table = Object.hasOwn(value, name) ? { [name]: value[name] } : {}
+    const errors = Errors(Type.Object(own, { additionalProperties: false }), table) // at most 8
+    const byPath = Map.groupBy(errors, ({ instancePath }) => instancePath)
+    return [...byPath].flatMap(([path, errors]) => {
+      const at = [where, ...path.split('/').slice(1).map(tomlKey)].filter(part => part !== '').join('.')
+      const found = errors.flatMap(error => problemsOf(at, error, errors, hint))
+      return found.map(problem => atPlace(problem, placeOf))
+    })
   })
   return { value, problems }
 }
@@ -45,10 +55,7 @@ function tomlKey(part: string): string {
   return /^[\w-]*$/.test(key) ? key : JSON.stringify(key)
 }
 
-interface Problem {
-  readonly key: string
-  readonly text: string
-}
+type Problem = { readonly key: string; readonly text: string }
 
 /** Puts the place of the key, or of its table, before a problem. */
 export function atPlace({ key, text }: Problem, placeOf: PlaceOf): string {
@@ -64,14 +71,10 @@ function problemsOf(
   at: string,
   { keyword, message, params }: TLocalizedValidationError,
   all: readonly TLocalizedValidationError[],
-  schema: TObject
+  hint: string
 ): Problem[] {
-  if (keyword === 'additionalProperties')
-    return params.additionalProperties.map(name => {
-      const key = at === '' ? tomlKey(name) : `${at}.${tomlKey(name)}`
-      return { key, text: `unknown key ${key}${suggestion(name, Object.keys(schema.properties))}` }
-    })
-  if (keyword === 'boolean') return []
+  if (keyword === 'additionalProperties') return [] // the keys are `boolean` errors
+  if (keyword === 'boolean') return [{ key: at, text: `unknown key ${at}${hint}` }]
   const choices = 'allowedValues' in params ? params.allowedValues : all.flatMap(allowedValue)
   if ((keyword === 'enum' || keyword === 'anyOf') && choices.length > 0)
     return [{ key: at, text: `${at} must be one of ${choices.join(', ')}` }]

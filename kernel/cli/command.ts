@@ -9,8 +9,8 @@ import { Type } from './args.ts'
  * `--kebab-case` options. They are checked by type, const, enum, anyOf, minimum, maximum, minItems and maxItems.
  */
 export interface CommandDefinition<A extends TObject = TObject> {
-  readonly name: string // 'client enroll': one or two words
-  readonly aliases?: readonly string[] // for the second word: 'create' for 'rule push'
+  readonly name: string // 'client enroll': one to three words
+  readonly aliases?: readonly string[] // for the last word: 'create' for 'rule push'
   readonly summary: string
   readonly examples?: readonly string[] // for its help: 'sluice client enroll paris'
   readonly args?: A
@@ -42,6 +42,8 @@ export interface CommandCall<A> {
   /** For needs 'data' and 'server'. */
   readonly dataDir: () => string
   readonly keys: () => Readonly<Record<string, unknown>> // top-level keys of the configuration, validated, with defaults
+  /** Judges the configuration as a start does, with files and addresses. Throws its Fault; changes nothing. */
+  readonly check: () => Promise<void>
   readonly stores: readonly PluginStore[] // tables and migrations of kernel and plugins
   readonly filled: <T>(slot: Slot<T>) => readonly Filled<T>[] // only values of `fill`: there are no services
   readonly print: Print
@@ -90,14 +92,17 @@ export interface Api {
 export type Column<R> = string | readonly [name: string, cell: (row: R) => string]
 
 export interface Print {
+  readonly format: 'table' | 'json' // of --output
   /** Prints JSON with `--output json`; else a table of `columns` (default: scalar ones), then `last`. */
   data<R extends object>(value: R | readonly R[], columns?: readonly Column<R>[], last?: string): void
   /** Prints what was done; with `--output json` the result. */
   done(text: string, result: object): void
   /** Prints a bare value for scripts; with `--output json` an object with the member `name`. */
   value(name: string, text: string): void
-  /** Prints a line on standard output; with `--output json` on standard error. */
-  line(text: string): void
+  /** Prints a result that is text in every format, such as a script or CSV. */
+  text(text: string): void
+  /** Prints a remark on standard error. */
+  note(text: string): void
 }
 
 const noArgs = Type.Object({})

@@ -15,6 +15,7 @@ export interface ManagedObject {
 }
 
 export type ObjectKey = Pick<ManagedObject, 'clientId' | 'kind' | 'id'>
+export type ObjectRevision = ObjectKey & Pick<ManagedObject, 'revision'>
 
 /** The desired objects on agents. They change in the transaction of `em` and are sent after its commit. */
 export interface ManagedObjects {
@@ -26,14 +27,19 @@ export interface ManagedObjects {
   forget(em: EntityManager, object: ObjectKey): Promise<void>
   /** Call it after the commit: makes the client's outbox send the changes. Does not wait and never fails. */
   wake(clientId: string): void
+  /** Call it in the change, after `put` or `drop`: from the commit on, collects the result of the object's revision. */
+  deliver(em: EntityManager, object: ObjectKey, change: 'push' | 'remove'): Promise<Delivery>
+  deliverAll(em: EntityManager, objects: readonly ObjectKey[], change: 'push' | 'remove'): Promise<Delivery[]>
+  /** Ends the deliveries of a push that will not be sent, up to its revision. */
+  refuse(object: ObjectRevision, refusal: Refusal): void
+}
+
+export interface Delivery {
   /**
-   * Call it after the commit: wakes the client and waits for the agent's next result for the object. Returns null after
-   * `timeoutSecs` (5), if the stream ends, and at once if no capable agent is connected. A removal ends waits for pushes
-   * with 'removed'.
+   * Wakes the client and waits for the result of this revision, or of a later one that replaced it and contains the change.
+   * Returns null after `timeoutSecs` (5), if the stream ends, and at once if no capable agent is connected.
    */
-  deliver(object: ObjectKey, change: 'push' | 'remove', timeoutSecs?: number): Promise<ApplyResult | null>
-  /** Ends the waits for a push that will not be sent. */
-  refuse(object: ObjectKey, refusal: Refusal): void
+  answered(timeoutSecs?: number): Promise<ApplyResult | null>
 }
 
 interface Refusal {
@@ -67,6 +73,8 @@ export interface ObjectKind<P extends TSchema = TSchema, R extends TSchema = TSc
   /** Returns the bodies of `push` by id, for rows of one client. Rows without a body are removed from the agent. */
   load(rows: readonly ManagedObject[], em: EntityManager): Promise<ReadonlyMap<string, Static<P>>>
   removal(row: ManagedObject): Static<R>
+  /** Returns the owners of rows by id, who take turns in a backlog. Rows without one share the turn of their kind. */
+  owners?(rows: readonly ManagedObject[], em: EntityManager): Promise<ReadonlyMap<string, string>>
   /** Sent after all rows of a reconnect: the agent then puts the objects in force together. */
   readonly complete?: Request
   /** Returns the ids of rows that are stored as applied: an agent that joins with them causes no write. */

@@ -63,6 +63,13 @@ export interface ConnectionHooks {
   leaving?(peer: Peer, reason: string): Promise<void>
   /** A newer session of the client may have joined before. */
   left?(peer: Peer, reason: string): void
+  /** Called at most once a minute while two agents with one bundle compete for the session of their client. */
+  contested?(conflict: InstanceConflict): Promise<void>
+}
+
+export interface InstanceConflict {
+  readonly clientId: string
+  readonly remoteAddrs: readonly string[] // of the two agents
 }
 
 /** Called when an agent connects and disconnects. */

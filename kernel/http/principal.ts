@@ -1,7 +1,8 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { defineSlot } from '../slot.ts'
 
-export type Role = 'superadmin' | 'user'
+/** Each may do what those before it may, except that viewers change only their own account. */
+export type Role = 'user' | 'viewer' | 'operator' | 'superadmin'
 
 export interface Principal {
   readonly userId: string

@@ -3,7 +3,7 @@ import type { EntityManager } from '@mikro-orm/sql'
 import type { Static, TSchema } from 'typebox'
 import type { ErrorCode } from '../base/errors.ts'
 import type { SlotReader } from '../slot.ts'
-import type { Principal, RequestInfo } from './principal.ts'
+import type { Principal, RequestInfo, Role } from './principal.ts'
 
 /** A schema with `$id` is a named component in OpenAPI. `examples` of properties become examples of bodies. */
 export interface Schemas {
@@ -19,7 +19,8 @@ export interface RouteDefinition<D, S extends Schemas = Schemas> {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly url: string // '/v1/...' or below the plugin's `prefix`; parameters are ':name'
   readonly action: string // 'client.rename'; in decisions, and the operation's id in OpenAPI
-  readonly access: 'public' | 'user' | 'superadmin'
+  readonly access: 'public' | 'self' | Role // at least this role; 'self': to change the own account
+  readonly reads?: true // although it is no GET: viewers may call it, and only its changes are audited
   readonly status?: 200 | 201 | 204 // default: 200
   readonly summary: string // one line for OpenAPI
   readonly description?: string // for OpenAPI: details beyond the summary
@@ -32,23 +33,25 @@ export interface RouteDefinition<D, S extends Schemas = Schemas> {
    * 'media': `run` returns `Media`.
    */
   readonly reply?: 'text' | 'constant' | 'media'
+  csv?(reply: Static<S['reply']>): string // for callers with `Accept: text/csv`
   /** Also accepts a form. Fields are strings or files, or arrays of them if repeated. */
   readonly takesForm?: true
+  readonly bodyBytes?: number // maximum size of the body, at most 1 MiB; default: 64 KiB, for public routes 8 KiB
   /** Returns the record that a GET shows. Its version is the ETag. */
   record?(params: Part<S, 'params'>, filled: SlotReader): Resource
   /** Called once, at mount. Extensible routes build their schemas from slots. */
   schema(filled: SlotReader): S
   run(deps: D, call: Call<S>): Promise<Static<S['reply']>>
+  /** True for a request that changes nothing, such as a dry run: it is neither audited nor stored for its Idempotency-Key. */
+  isTrial?(call: Pick<Call<S>, 'query' | 'body'>): boolean
   /** Answers a repeated Idempotency-Key, if the first reply was lost, with the current resource. */
   replay?(deps: D, call: Call<S>, resourceId: string): Promise<Static<S['reply']>>
 }
 
 export interface Route<D, S extends Schemas = Schemas> extends RouteDefinition<D, S> {
   readonly status: 200 | 201 | 204
-  /** Set by defineList. */
-  readonly isList?: true
-  /** Set by defineStream. */
-  readonly isStream?: true
+  readonly isList?: true // set by defineList
+  readonly isStream?: true // set by defineStream
 }
 
 export interface Call<S extends Schemas = Schemas> {

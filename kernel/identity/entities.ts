@@ -40,7 +40,8 @@ export const Client = defineEntity({
   properties: {
     id: p.string().length(26).primary(),
     name: p.string().length(255).index('kernel_client_name_index'),
-    address: p.string().length(255).nullable(),
+    address: p.string().length(255).nullable().index('kernel_client_address_index'),
+    remoteAddr: p.string().length(64).nullable().index('kernel_client_remote_addr_index'), // of its agent, when last connected
     tokenHash: p.string().length(64).nullable().unique('kernel_client_token_hash_unique'),
     agentVersion: p.string().length(64).nullable(),
     capabilities: p.json().$type<Readonly<Record<string, string>> | null>().nullable(),

@@ -3,9 +3,11 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'smol-toml'
 import type { TObject, TSchema } from 'typebox'
-import type { PlaceOf } from '../base/config.ts'
+import { atPlace, type PlaceOf, throwProblems } from '../base/config.ts'
 import { Fault, reasonOf, startupInvalid } from '../base/errors.ts'
 import { exactValue } from './exact-value.ts'
+import { pathFromFlag, pathProblem } from './path-problem.ts'
+import { secretProblem, tokenProblem } from './secret-problem.ts'
 
 type Table = Readonly<Record<string, unknown>>
 type Env = Readonly<Record<string, string | undefined>>
@@ -45,7 +47,10 @@ export function readConfigFile(path: string): ConfigFile {
   }
 }
 
-/** Flags override variables, which override the file. An empty variable or flag is unset. */
+/**
+ * Flags override variables, which override the file. An empty variable or flag is unset. Throws Fault for a text that its
+ * author cannot mean: a schema has `isPath`, `isSecret` or `isToken`.
+ */
 export function readKeys(schema: TObject, { file, env, flags, prefixes = ['SVC_'] }: Sources): GivenKeys {
   const table: Record<string, unknown> = { ...file?.table }
   const places = new Map<string, string>()
@@ -55,13 +60,26 @@ export function readKeys(schema: TObject, { file, env, flags, prefixes = ['SVC_'
       table[key] = valueFrom(property, env[name] ?? '')
       places.set(key, name)
     }
-    if (flags[key] !== undefined && flags[key] !== '') {
-      table[key] = flags[key]
+    const flag = flags[key]
+    if (flag !== undefined && flag !== '') {
+      table[key] = 'isPath' in property ? pathFromFlag(String(flag)) : flag
       places.set(key, `--${key.replaceAll('_', '-')}`)
     }
   }
   const placeOf: PlaceOf = key => places.get(key) ?? file?.placeOf(key) ?? null
+  const problems = Object.entries(schema.properties).flatMap(([key, property]) => {
+    const problem = problemOf(property, table[key])
+    return problem === null ? [] : [atPlace({ key, text: `${key} ${problem}` }, placeOf)]
+  })
+  throwProblems(problems)
   return { table, placeOf }
+}
+
+function problemOf(schema: TSchema, text: unknown): string | null {
+  if (typeof text !== 'string') return null
+  if ('isPath' in schema) return pathProblem(text)
+  if ('isToken' in schema) return tokenProblem(text)
+  return 'isSecret' in schema ? secretProblem(text) : null
 }
 
 /** Items of lists are separated by commas. */

@@ -71,13 +71,16 @@ function parse(type: protobuf.Type, schema: TSchema, bytes: Uint8Array): unknown
   }
 }
 
-/** Counts lists first: converting or validating the rows of a list that is too long takes seconds. */
+/** Counts lists and maps first: converting or validating one that is too long takes seconds. */
 function refuseLonger(schema: TSchema, message: object): void {
   for (const [key, list] of Object.entries(message)) {
     const property = Type.IsObject(schema) && schema.properties[key]
-    if (!property || !Type.IsArray(property) || !Array.isArray(list)) continue
-    const { maxItems = list.length } = property as { maxItems?: number }
-    if (list.length > maxItems) throw new RangeError(`/${key} has more than ${maxItems} entries`)
+    if (!property || typeof list !== 'object' || ArrayBuffer.isView(list)) continue
+    const { maxItems, maxProperties } = property as { maxItems?: number; maxProperties?: number }
+    const max = maxItems ?? maxProperties ?? Number.POSITIVE_INFINITY
+    if (Object.keys(list).length > max) throw new RangeError(`/${key} has more than ${max} entries`)
+    if (Type.IsObject(property)) refuseLonger(property, list)
+    if (!Type.IsArray(property) || !Array.isArray(list)) continue
     if (Type.IsObject(property.items)) for (const row of list) refuseLonger(property.items, row as object)
   }
 }

@@ -45,6 +45,7 @@ export interface Capability {
 export interface Handler<Ctx> {
   readonly name: string
   readonly isGrouped?: true // waiting messages with the same name are handled together
+  readonly isConcurrent?: true // later messages do not wait for it; the handler bounds its work
   run(ctx: Ctx, codec: Codec, bytes: Uint8Array): Promise<Response | null>
 }
 

@@ -67,7 +67,7 @@ export type Handlers = readonly BoundHandler[] | ((name: string) => BoundHandler
 const maxQueuedBytes = 1024 * 1024
 const queuedBytesOf = ({ body }: Incoming): number => body.length + 256
 
-/** Handles messages and requests in order, one by one or in groups. Responses bypass the queue. */
+/** Handles messages and requests in order, one by one or in groups, except concurrent ones. Responses bypass the queue. */
 export class Rpc implements ForwardingChannel {
   readonly #options: Omit<Options, 'handlers'>
   readonly #pending = new Map<number, PromiseWithResolvers<Response>>() // requests of this end, by id
@@ -146,7 +146,8 @@ export class Rpc implements ForwardingChannel {
     for (let next = this.#queue.shift(); next; next = this.#queue.shift()) {
       this.#queuedBytes -= queuedBytesOf(next)
       const handle = this.#handle.bind(this, next)
-      group.push(next.request === '' ? handle() : currentRequestId.run(next.request, handle))
+      const handled = next.request === '' ? handle() : currentRequestId.run(next.request, handle)
+      if (!this.#handlerOf(next.name)?.isConcurrent) group.push(handled)
       if (this.#queue[0]?.name === next.name && this.#handlerOf(next.name)?.isGrouped) continue
       await Promise.all(group.splice(0))
       this.#options.handled()

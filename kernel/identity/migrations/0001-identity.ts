@@ -34,7 +34,10 @@ export class Kernel0001 extends Migration {
       "connected_at" bigint null,
       "last_seen_at" bigint null,
       "revoked_at" bigint null,
-      "changed" bigint not null default 0)`)
+      "changed" bigint not null default 0,
+      "remote_addr" varchar(64) null)`)
+    this.addSql('create index "kernel_client_address_index" on "kernel_client" ("address")')
+    this.addSql('create index "kernel_client_remote_addr_index" on "kernel_client" ("remote_addr")')
     this.addSql('create index "kernel_client_changed_index" on "kernel_client" ("changed")')
     this.addSql('create index "kernel_client_name_index" on "kernel_client" ("name")')
     this.addSql('create unique index "kernel_client_token_hash_unique" on "kernel_client" ("token_hash")')

@@ -1,13 +1,10 @@
 // Imports external plugins. `sluice/plugin`, `sluice/agent-plugin` and `sluice/kit` resolve to the running program from any
 // location, so that plugin and program share slots and services.
 import { registerHooks } from 'node:module'
-import { pathToFileURL } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { reasonOf } from '../../base/errors.ts'
 import { ownVersion } from '../../base/version.ts'
-import type { ImportExternal } from './load-plugins.ts'
-import { pluginFolder, requireTrusted, trust } from './plugin-lock.ts'
 import { publicModules } from './public-modules.ts'
-import { findHalf, resolvePlugin } from './resolve-plugin.ts'
 
 /** Hashes of a plugin's folder: the files that this process loaded first, and the files to load now. */
 interface Loaded {
@@ -15,9 +12,15 @@ interface Loaded {
   readonly now: string
 }
 const loaded = new Map<string, Loaded>() // by the URL of the folder, with a trailing slash
+const checked = new Set<string>() // URLs of files that plugins load
+let checkFile: (file: string) => void = () => {}
 
-/** Allows changed files of a folder to load beside the old ones. Node caches modules by URL. */
-function offerFiles(folder: string, sha256: string): void {
+/**
+ * Allows changed files of a folder to load beside the old ones. Node caches modules by URL. `check` throws for a file that
+ * the folder's modules, and those that they load in turn, must not load.
+ */
+export function offerFiles(folder: string, sha256: string, check: (file: string) => void): void {
+  checkFile = check
   const url = `${pathToFileURL(folder).href}/`
   loaded.set(url, { first: loaded.get(url)?.first ?? sha256, now: sha256 })
 }
@@ -30,6 +33,15 @@ function versioned(url: string): string {
   return url
 }
 
+const isOfPlugin = (url: string): boolean =>
+  checked.has(url) || [...loaded.keys()].some(folder => url.startsWith(folder))
+
+function checkLoaded(url: string): void {
+  if (!url.startsWith('file:') || checked.has(url)) return
+  checkFile(fileURLToPath(url))
+  checked.add(url)
+}
+
 let isOffered = false
 
 export function offerPublicModules(): void {
@@ -40,20 +52,10 @@ export function offerPublicModules(): void {
       const own = publicModules[specifier]
       if (own) return { url: own.href, shortCircuit: true }
       const resolved = next(specifier, context)
+      if (isOfPlugin(context.parentURL ?? '')) checkLoaded(resolved.url)
       return { ...resolved, url: versioned(resolved.url) }
     }
   })
-}
-
-/** Resolves a half, checks that its files are trusted, and imports it. */
-export const importExternal: ImportExternal = async (specifier, half, baseDir, trusted = 'recorded') => {
-  // An agent skips a plugin that has only a server half. If both are missing, the specifier is wrong.
-  if (half === 'agent' && !findHalf(specifier, half, baseDir) && findHalf(specifier, 'plugin', baseDir))
-    return null
-  const file = resolvePlugin(specifier, half, baseDir)
-  const check = trusted === 'present' ? trust : requireTrusted
-  offerFiles(pluginFolder(file, baseDir), check(specifier, file, baseDir).sha256)
-  return importPlugin(file)
 }
 
 /** Imports a plugin's file. Errors name the file and line, or the export that this version of sluice does not have. */

@@ -6,13 +6,24 @@ import { findHalf, type Half } from './resolve-plugin.ts'
 
 export type Builtin<P> = Readonly<Record<string, () => Promise<{ readonly default: P }>>>
 /** The files of an external plugin that may run: the recorded ones, or in `development` the present ones. */
-type Trusted = 'recorded' | 'present'
+type Accepted = 'recorded' | 'present'
 export type ImportExternal = (
   specifier: string,
   half: Half,
   baseDir: string,
-  trusted?: Trusted
-) => Promise<object | null>
+  accepted?: Accepted
+) => Promise<Imported | null>
+
+interface Trusted {
+  readonly name: string
+  readonly version: string
+  readonly sha256: string
+}
+
+interface Imported {
+  readonly module: object
+  readonly firstTrusted: Trusted | null // its record, if this load made it
+}
 type Section = Readonly<Record<string, unknown>>
 
 export interface LoadedPlugins<P> {
@@ -21,6 +32,8 @@ export interface LoadedPlugins<P> {
   readonly sections: Readonly<Record<string, Section>>
   /** The specifier in the configuration by plugin name: a built-in name, a path or an npm package. */
   readonly specifiers: Readonly<Record<string, string>>
+  /** Sentences about external plugins that were loaded for the first time, and so trusted. */
+  readonly firstTrusted: readonly string[]
 }
 
 interface Options<P> {
@@ -83,16 +96,19 @@ export async function loadPlugins<P extends { readonly name: string }>(
   const plugins: P[] = []
   const sections: Record<string, Section> = {}
   const specifiers: Record<string, string> = {}
+  const firstTrusted: string[] = []
 
   for (const specifier of new Set([...Object.keys(builtin), ...Object.keys(table)])) {
     const { enabled = true, development = false } = table[specifier] ?? {}
     if (enabled === false) continue
     const load = builtin[specifier]
     try {
-      const module = await (load?.() ??
-        importExternal(specifier, half, baseDir, development === true ? 'present' : 'recorded'))
-      if (module === null) continue
-      const { default: plugin } = module as { readonly default?: P }
+      const trusted = development === true ? 'present' : 'recorded'
+      const imported = load
+        ? { module: await load() }
+        : await importExternal(specifier, half, baseDir, trusted)
+      if (imported === null) continue
+      const { default: plugin } = imported.module as { readonly default?: P }
       if (typeof plugin?.name !== 'string')
         throw new Error('its default export is missing or is not a manifest')
       if (Object.hasOwn(specifiers, plugin.name))
@@ -103,10 +119,16 @@ export async function loadPlugins<P extends { readonly name: string }>(
       plugins.push(plugin)
       sections[plugin.name] = settingsIn(table[specifier] ?? {}, load ? 'built-in' : 'external')
       specifiers[plugin.name] = specifier
+      if ('firstTrusted' in imported && imported.firstTrusted)
+        firstTrusted.push(describeTrust(specifier, imported.firstTrusted))
     } catch (error) {
       problems.push(`plugin ${specifier}: ${reasonOf(error)}`)
     }
   }
   if (problems.length > 0) throw new Fault(pluginFailed, problems.join('\n'))
-  return { plugins, sections, specifiers }
+  return { plugins, sections, specifiers, firstTrusted }
 }
+
+const describeTrust = (specifier: string, { name, version, sha256 }: Trusted): string =>
+  `plugin ${specifier} (${name} ${version}, sha256 ${sha256}) was loaded for the first time, and its files are now trusted; ` +
+  'if you did not install them, remove it from the configuration and from plugins.lock'

@@ -58,8 +58,7 @@ export const storeKeys = {
   store_listen_url: Type.Optional(
     Type.Refine(
       Type.String({
-        description:
-          'The database itself, where store_url is that of a pooler: for what servers of one database tell each other.'
+        description: 'The database itself, if store_url leads to a pooler: for signals between servers.'
       }),
       url => url !== 'sqlite:' && isStoreUrl(url),
       () => `must be ${storeUrls}`
@@ -67,11 +66,13 @@ export const storeKeys = {
   ),
   store_password: Type.Optional(
     Type.String({
+      isSecret: true,
       description: 'Password of the user in store_url, best as the variable SVC_STORE_PASSWORD.'
     })
   ),
   store_password_file: Type.Optional(
     Type.String({
+      isPath: true,
       description: 'File with that password, for its owner only. Without both: PGPASSWORD or ~/.pgpass.'
     })
   )

@@ -7,15 +7,16 @@ import { Groups } from './groups.ts'
 import { queryOf } from './query.ts'
 import { type Query, type Result, Statements } from './statements.ts'
 import { Group, Transaction } from './transaction.ts'
+import { waitForLock } from './wait-for-lock.ts'
 
 const pragmas = [
   'journal_mode = wal',
   'synchronous = full',
   'foreign_keys = on',
   'trusted_schema = off',
-  'busy_timeout = 5000',
   'temp_store = memory',
-  'cache_size = -32000'
+  'cache_size = -32000',
+  'busy_timeout = 0' // SQLite would wait in the event loop
 ]
 
 /** ATTACH, BEGIN and PRAGMA change connection state; later statements must use the same connection. */
@@ -26,7 +27,7 @@ export class StoreConnection extends BaseSqliteConnection {
   readonly versions = new Versions()
   readonly signals = null
   readonly groups = new Groups({
-    begin: () => new Group(this.#open()),
+    begin: () => waitForLock(() => new Group(this.#open())),
     exclusively: work => this.#exclusively(work),
     committed: tables => this.versions.changed(tables)
   })
@@ -82,7 +83,7 @@ export class StoreConnection extends BaseSqliteConnection {
         this.#reader?.close()
         this.#reader = null
       }
-      return this.#open().run(query, this.#changed)
+      return waitForLock(() => this.#open().run(query, this.#changed))
     })
   }
 

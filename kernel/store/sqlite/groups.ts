@@ -8,7 +8,7 @@ const turnMs = 3 // for waiting changes; then the event loop runs
 const joinSyncs = 4 // multiple of the sync time: later changes join the next group
 
 interface Writer {
-  begin(): Group
+  begin(): Group | Promise<Group>
   exclusively<T>(work: () => Promise<T>): Promise<T>
   committed(tables: Iterable<string>): void
 }
@@ -53,7 +53,8 @@ export class Groups {
     const waited = this.#waiting.length
     const joinUntil = turnAt + joinSyncs * this.#syncMs
     try {
-      group = this.#writer.begin()
+      const opened = this.#writer.begin()
+      group = opened instanceof Promise ? await opened : opened
       for (let isOver = false; !isOver && begun.length < maxChanges && group.isOpen; ) {
         const change = this.#waiting.shift()
         if (!change) break
@@ -73,7 +74,7 @@ export class Groups {
       for (const { tell } of begun) tell()
     } catch (error) {
       if (group?.isOpen) group.control('rollback')
-      const failed = begun.length > 0 ? begun.map(({ change }) => change) : this.#waiting.splice(0, 1)
+      const failed = group ? begun.map(({ change }) => change) : this.#waiting.splice(0)
       for (const { fail } of failed) fail(error)
     }
   }

@@ -9,7 +9,7 @@ export class Group {
 
   constructor(statements: Statements) {
     this.statements = statements
-    this.control('begin')
+    this.control('begin immediate')
   }
 
   get isOpen(): boolean {
