@@ -3,6 +3,7 @@ import { defineCode } from '../../kernel/base/errors.ts'
 
 export const invalidForm = defineCode('invalid_form', 400, 3)
 export const invalidJson = defineCode('invalid_json', 400, 3)
+export const tooDeep = defineCode('validation.depth', 400, 3)
 export const unknownField = defineCode('validation.unknown_field', 400, 3)
 export const unknownParameter = defineCode('validation.unknown_parameter', 400, 3)
 export const invalidLimit = defineCode('invalid_limit', 400, 3)
@@ -20,6 +21,7 @@ export const idempotencySecretSpent = defineCode('idempotency_secret_spent', 409
 export const resourceChanged = defineCode('resource_changed', 412, 5)
 export const bodyTooLarge = defineCode('body_too_large', 413, 3)
 export const unsupportedMediaType = defineCode('unsupported_media_type', 415, 3)
+export const unknownHost = defineCode('unknown_host', 421, 3)
 export const idempotencyKeyReused = defineCode('idempotency_key_reused', 422, 3)
 export const headersTooLarge = defineCode('headers_too_large', 431, 3)
 export const bootstrapRequired = defineCode('bootstrap_required', 503, 6)

@@ -1,4 +1,5 @@
 // Exports for commands of other plugins. They load no server code.
+export { csvText } from './list/csv-text.ts'
 export {
   addedArgs,
   addedBody,
@@ -10,3 +11,4 @@ export {
   recordOptionSlots
 } from './list/record-slots.ts'
 export { absoluteTime } from './list/time-argument.ts'
+export { seesAll } from './roles.ts'

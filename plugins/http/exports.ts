@@ -2,8 +2,15 @@
 export type { Act, ActCall } from './change/act-without-request.ts'
 export { type ChangeEach, type Part, PartRefused, type PartResult } from './change/change-each.ts'
 export { CommittedMap } from './change/committed-map.ts'
-export { type Decision, type DecisionSink, decisionSlot } from './change/decision.ts'
-export { unknownField } from './codes.ts'
+export {
+  type Decision,
+  type DecisionSink,
+  decisionSlot,
+  type NamedResource
+} from './change/decision.ts'
+export { type RecordNames, recordNamesSlot } from './change/record-names.ts'
+export { resourceChanged, unknownField } from './codes.ts'
+export { IdFilter, UserFilter } from './list/id-filter.ts'
 export { listFilters, recordFields } from './list/record-fields.ts'
 export * from './list/record-slots.ts'
 export type { Mounted, MountedPlugins } from './mounted-plugins.ts'
@@ -14,5 +21,9 @@ export { etagText } from './request/etag.ts'
 export { FormFile } from './request/form-body.ts'
 export { openNetworks } from './request/networks.ts'
 export { parseTime, TimeText } from './request/time-text.ts'
+export { violationsOf } from './request/violations.ts'
+export { roleSchema } from './role-schema.ts'
+export { callersOf, hasRole, managesAll, managesUsers, seesAll } from './roles.ts'
+export type { HostChecks } from './server/host-check.ts'
 export { openStoreWaitServer } from './server/store-wait-server.ts'
 export { defineStream, type ServerEvent } from './streams/stream-route.ts'

@@ -5,6 +5,7 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { ErrorCode } from '../../kernel/base/errors.ts'
 import type { HttpHost } from '../../kernel/http/host.ts'
+import { parseListen } from '../../kernel/platform/listen-fault.ts'
 import type { Kernel, Plugin } from '../../kernel/plugin.ts'
 import { kernelCodes } from '../../kernel/plugin-problems.ts'
 import * as httpCodes from './codes.ts'
@@ -12,9 +13,12 @@ import { documentOf } from './openapi/document.ts'
 import { type Declared, errorCodesOf } from './openapi/errors.ts'
 import { requestSchemas } from './openapi/operation.ts'
 import { openSite } from './pages/site.ts'
+import { FairTurns } from './pipeline/fair-turns.ts'
 import { openPipeline } from './pipeline/pipeline.ts'
+import { bodyLimitOf } from './request/body-limit.ts'
 import { openRequestValidator } from './request/request-validator.ts'
-import { addressOf, listenAt, openServer, serveCertificate } from './server/server.ts'
+import { isLoopback } from './server/host-check.ts'
+import { listenAt, openServer, serveCertificate } from './server/server.ts'
 import { type HttpOptions, type Keys, openTls } from './settings.ts'
 
 export async function openHttp(options: HttpOptions): Promise<HttpHost> {
@@ -24,10 +28,11 @@ export async function openHttp(options: HttpOptions): Promise<HttpHost> {
   }
   addCodes([...kernelCodes, ...Object.values(httpCodes)])
 
+  const turns = new FairTurns(options.clock, reportRefusedTurns(options))
   const app = openServer(options)
   app.setValidatorCompiler(openRequestValidator(codes))
   await app.register(cookie, { hook: false }) // cookies are parsed on demand
-  const stepsOf = openPipeline(app, options, await openSite(app, options.site))
+  const stepsOf = openPipeline(app, { ...options, turns }, await openSite(app, options.site))
   if (options.tls) options.httpMetrics.setCertificate(serveCertificate(app.server, options.tls))
 
   const plugins: Plugin[] = []
@@ -51,7 +56,14 @@ export async function openHttp(options: HttpOptions): Promise<HttpHost> {
           ...(schemas.errors && { errors: once(() => errorCodesOf(declared)) })
         }
         const schema = requestSchemas(route, schemas)
-        app.route({ method, url, schema, config, ...stepsOf(route, deps, name) })
+        app.route({
+          method,
+          url,
+          schema,
+          config,
+          bodyLimit: bodyLimitOf(route),
+          ...stepsOf(route, deps, name)
+        })
       }
     }
     const dependencies = Object.keys(needs)
@@ -68,6 +80,19 @@ export async function openHttp(options: HttpOptions): Promise<HttpHost> {
 
   const document = () => documentOf({ plugins, routes: mounted, codes }, options)
   return { app, mount, document, listen, renewCertificate: renewalOf(app, options), close: () => app.close() }
+}
+
+const reportMs = 60_000
+
+/** Returns a function that counts refusals, and logs them once a minute. */
+function reportRefusedTurns({ httpMetrics, clock, log }: HttpOptions): (payer: string) => void {
+  let reportedAt = Number.NEGATIVE_INFINITY
+  return payer => {
+    httpMetrics.countOverShare()
+    if (clock.monotonic() - reportedAt < reportMs) return
+    reportedAt = clock.monotonic()
+    log.warn('http.over_share', `${payer} uses more than its share of the server, and others wait`, { payer })
+  }
 }
 
 /** Returns a function that calls `make` on its first call and caches the result. */
@@ -95,9 +120,8 @@ const renewalOf =
   }
 
 function warnPlainHttp({ listen, tls, publicOrigin, log }: HttpOptions): void {
-  const { host } = addressOf(listen)
-  const isLoopback = host === 'localhost' || host === '::1' || /^127\./.test(host)
-  if (isLoopback || tls !== null || publicOrigin?.startsWith('https://')) return
+  const { host } = parseListen(listen)
+  if (isLoopback(host) || tls !== null || publicOrigin?.startsWith('https://')) return
   log.warn(
     'startup.plain_http',
     'the operator API accepts credentials over plain http: set operator_http_tls_cert_path and _key_path, ' +

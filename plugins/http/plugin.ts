@@ -5,6 +5,7 @@ import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
 import { type Act, openAct } from './change/act-without-request.ts'
 import { type ChangeEach, openChangeEach } from './change/change-each.ts'
 import { decisionSlot, openRecorder, type Recorder } from './change/decision.ts'
+import { type NameRecords, openNameRecords, recordNamesSlot } from './change/record-names.ts'
 import * as codes from './codes.ts'
 import { IdempotencyRecord } from './entities.ts'
 import { Http0001 } from './migrations/0001-repeat.ts'
@@ -12,13 +13,16 @@ import { type MountedPlugins, openMountedPlugins } from './mounted-plugins.ts'
 import { documentRoute } from './openapi/document-route.ts'
 import { siteSlot } from './pages/site-slot.ts'
 import { type HttpMetrics, openHttpMetrics } from './pipeline/http-metrics.ts'
-import { keys, settingsOf } from './settings.ts'
+import { type HostChecks, openHostChecks } from './server/host-check.ts'
+import { keys, openTls, settingsOf } from './settings.ts'
 
 interface Deps extends Kernel<typeof keys> {
   readonly httpMetrics: HttpMetrics
   readonly recorder: Recorder
+  readonly nameRecords: NameRecords
   readonly act: Act
   readonly changeEach: ChangeEach
+  readonly hostChecks: HostChecks
   readonly mountedPlugins: MountedPlugins
 }
 
@@ -28,23 +32,28 @@ export default definePlugin<Deps>({
   description: 'This document.',
   kernel: '^2.0.0',
   keys,
+  checkConfig: openTls,
   codes: Object.values(codes),
   store: { entities: [IdempotencyRecord], migrations: [{ name: '0001-repeat', class: Http0001 }] },
   services: {
     httpMetrics: asFunction(() => openHttpMetrics()).singleton(),
-    recorder: asFunction(openRecorder).singleton()
+    recorder: asFunction(openRecorder).singleton(),
+    nameRecords: asFunction(openNameRecords).singleton()
   },
   exports: {
+    hostChecks: asFunction(({ config }: Deps) => openHostChecks(config)).singleton(),
     act: asFunction(openAct).singleton(),
     changeEach: asFunction(openChangeEach).singleton(),
     mountedPlugins: asFunction(() => openMountedPlugins()).singleton()
   },
-  slots: [decisionSlot, siteSlot],
+  slots: [decisionSlot, recordNamesSlot, siteSlot],
   fills: [
-    hostSlot.fillWith(({ config, httpMetrics, recorder, mountedPlugins, filled }: Deps) => async options => {
+    hostSlot.fillWith((deps: Deps) => async options => {
       const { openHttp } = await import('./http.ts') // commands also load this file, and do not need Fastify
+      const { config, httpMetrics, recorder, nameRecords, mountedPlugins, filled } = deps
       const site = () => filled(siteSlot)[0]?.value
-      return openHttp({ ...options, ...settingsOf(config), httpMetrics, recorder, mountedPlugins, site })
+      const services = { httpMetrics, recorder, nameRecords, mountedPlugins, site }
+      return openHttp({ ...options, ...settingsOf(config), ...services })
     }),
     metricsSlot.fillWith(({ httpMetrics }: Deps) => httpMetrics.collect)
   ],

@@ -7,6 +7,7 @@ import type { Kernel } from '../../../kernel/plugin.ts'
 import { faultOf } from '../server/error-body.ts'
 import type { ActCall } from './act-without-request.ts'
 import { type Decision, decisionAbout, isUnavailable, type Recorder } from './decision.ts'
+import type { NameRecords } from './record-names.ts'
 
 /** One of several changes, equivalent to a separate request. */
 export interface Part {
@@ -49,9 +50,10 @@ export class PartRefused extends Error {
 
 interface Deps extends Pick<Kernel, 'clock' | 'store' | 'log'> {
   readonly recorder: Recorder
+  readonly nameRecords: NameRecords
 }
 
-const partsAtOnce = 32 // per transaction: other changes wait for it
+const partsAtOnce = 8 // per transaction: other changes wait for it
 
 export const openChangeEach =
   (deps: Deps): ChangeEach =>
@@ -126,7 +128,7 @@ class Group {
       const outcome = outcomes[at]
       const made = outcome && 'decision' in outcome ? outcome.decision : null
       if (refusal && part && !this.#options.isRehearsal) await this.#recordRefusal(part, refusal, made)
-      return refusal
+      return refusal && this.#deps.nameRecords(refusal)
     })
   }
 

@@ -18,6 +18,7 @@ export interface Decision {
   readonly path: string
   readonly resourceKind: string | null
   readonly resourceId: string | null
+  readonly resourceName: string | null // if resources of its kind have names
   readonly outcome: 'allow' | 'deny'
   readonly status: number | null // null: changed, and the client's answer is pending
   readonly reason: string | null // the code of a refusal
@@ -35,8 +36,14 @@ export interface DecisionSink {
 /** Sinks receive the decision on every mutation and every denial. */
 export const decisionSlot = defineSlot<DecisionSink>('http.decision')
 
-interface Made extends Omit<Decision, 'id' | 'resourceKind' | 'resourceId' | 'outcome' | 'changes'> {
-  readonly resource: Resource | null
+/** A resource with a name beside its id. */
+export interface NamedResource extends Resource {
+  name?(): string | null
+}
+
+interface Made
+  extends Omit<Decision, 'id' | 'resourceKind' | 'resourceId' | 'resourceName' | 'outcome' | 'changes'> {
+  readonly resource: NamedResource | null
 }
 
 export const decisionOf = ({ resource, ...made }: Made): Decision => ({
@@ -44,6 +51,7 @@ export const decisionOf = ({ resource, ...made }: Made): Decision => ({
   id: newId(made.timestamp),
   resourceKind: resource?.kind ?? null,
   resourceId: resource?.id ?? null,
+  resourceName: resource?.name?.() ?? null,
   changes: boundedChanges(resource?.changes?.() ?? null),
   outcome: isDenial(made.status, made.reason) ? 'deny' : 'allow'
 })

@@ -4,6 +4,7 @@ import type { EntityManager } from '@mikro-orm/sql'
 import type { TProperties, TSchema } from 'typebox'
 import type { ErrorCode } from '../../../kernel/base/errors.ts'
 import type { Column } from '../../../kernel/cli/command.ts'
+import type { Principal } from '../../../kernel/http/principal.ts'
 import { defineSlot } from '../../../kernel/slot.ts'
 
 /** A property of a future record, such as a client before its enrollment. */
@@ -63,11 +64,20 @@ export const listFilterSlots = {
   rule: filterSlot('rules')
 }
 
+type DocumentEntry = Readonly<Record<string, unknown>>
+
 /** One kind of object in the document of `apply`. The server validates its entries; commands ask for the rest. */
 export interface DocumentSchema {
   readonly name: string // name of the list in the document: 'rules'
   /** Returns the schema of an entry. */
   entry(): TSchema
+  /**
+   * Returns the entry with each value as a record shows it after the create, by the code of the create. Names of clients are
+   * already ids. Throws the Faults of the create that depend on the entry alone. Default: the entry as given.
+   */
+  normalize?(entry: DocumentEntry, principal: Principal): DocumentEntry
+  /** Error codes of `normalize`, for OpenAPI. */
+  errors?(): readonly ErrorCode[]
   /** Returns the values of omitted properties, by key. */
   defaults?(): Readonly<Record<string, unknown>>
   /** Returns properties that identify an object, besides those that the kind always compares. */

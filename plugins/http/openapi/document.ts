@@ -1,6 +1,7 @@
 // The OpenAPI document of all mounted routes.
 import type { ErrorCode } from '../../../kernel/base/errors.ts'
 import type { Plugin } from '../../../kernel/plugin.ts'
+import { sessionCookie } from '../request/request-context.ts'
 import { ErrorBody } from '../server/error-body.ts'
 import type { HttpOptions } from '../settings.ts'
 import { type Declared, openErrors } from './errors.ts'
@@ -87,9 +88,9 @@ const securitySchemes = {
   session: {
     type: 'apiKey',
     in: 'cookie',
-    name: 'svc_session',
+    name: sessionCookie,
     description:
-      'A web session, opened by `POST /v1/auth/login`. Changes also need `Origin` and `X-Svc-CSRF: 1`.'
+      'A web session, opened by `POST /v1/auth/login`. Changes also need `Origin` and `X-Svc-CSRF: 1`. A session that was opened with `X-Svc-Session-Key` needs the same header with each request.'
   }
 }
 
@@ -108,6 +109,14 @@ const parameters = {
       'ETags, or `*`. If the record has another one by now, the response is 412 and nothing is changed.',
     schema: { type: 'string' },
     example: '"42"'
+  },
+  SessionKey: {
+    name: 'X-Svc-Session-Key',
+    in: 'header',
+    description:
+      'A random secret of the caller. A session that is opened with it accepts its cookie only together with the same header.',
+    schema: { type: 'string', pattern: '^[A-Za-z0-9_-]{22,86}$' },
+    example: 'EXAMPLE-key-of-a-session'
   },
   Traceparent: {
     name: 'traceparent',

@@ -5,6 +5,7 @@ import {
   internal,
   invalidSchema,
   limitReached,
+  notFound,
   rateLimited,
   roleRequired,
   storeOutcomeUnknown,
@@ -16,6 +17,7 @@ import type { Route, Schemas } from '../../../kernel/http/route.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import * as codes from '../codes.ts'
 import { listParameters } from '../list/list-query.ts'
+import { mayCall, roles } from '../roles.ts'
 import { asJsonSchema, type JsonSchema, pascalCase, refTo } from './schemas.ts'
 
 /** A route as its plugin declares it. */
@@ -28,9 +30,10 @@ export interface Declared {
 
 /** Returns the codes of all possible error responses. */
 export function errorCodesOf({ route, schemas, codes: ofPlugin }: Declared): ReadonlySet<string> {
-  const { errors = ofPlugin, body, query } = schemas
+  const { errors = ofPlugin, body, query, params } = schemas
   const found = [...hostErrors(route, schemas), ...errors].map(({ code }) => code)
-  return new Set([...found, ...[body, query].flatMap(part => (part ? codesIn(asJsonSchema(part)) : []))])
+  const parts = [body, query, params].flatMap(part => (part ? codesIn(asJsonSchema(part)) : []))
+  return new Set([...found, ...parts])
 }
 
 /** True for routes that accept an Idempotency-Key. */
@@ -41,24 +44,28 @@ export const isKeyed = ({ method, url }: Route<Kernel>): boolean =>
 export const isConditional = ({ method, url }: Route<Kernel>): boolean =>
   /^(PUT|PATCH|DELETE)$/.test(method) || (method === 'POST' && url.includes('/:'))
 
-function hostErrors(route: Route<Kernel>, { query, reply }: Schemas): readonly ErrorCode[] {
+function hostErrors(route: Route<Kernel>, { query, params, reply }: Schemas): readonly ErrorCode[] {
   const { method, access, isList } = route
   const isWrite = method !== 'GET'
   return [
     ...[
       codes.unknownParameter,
       codes.requestTimeout,
+      codes.unknownHost,
       rateLimited,
       codes.headersTooLarge,
       internal,
       storeUnavailable
     ],
-    ...(isWrite || isList || query ? [invalidSchema] : []),
+    ...(route.url.includes('/:') ? [notFound] : []), // for a malformed id in the path
+    ...(isWrite || isList || query || params ? [invalidSchema] : []),
     ...(isWrite
       ? [
           storeOutcomeUnknown,
           codes.invalidJson,
+          codes.tooDeep,
           codes.unknownField,
+          codes.resourceChanged,
           codes.bodyTooLarge,
           codes.unsupportedMediaType
         ]
@@ -67,9 +74,8 @@ function hostErrors(route: Route<Kernel>, { query, reply }: Schemas): readonly E
     ...(isList && 'sort' in listParameters(reply, {}) ? [limitReached] : []),
     ...(route.takesForm ? [codes.invalidForm] : []),
     ...(isKeyed(route) ? keyErrors : []),
-    ...(isConditional(route) ? [codes.resourceChanged] : []),
     ...(access === 'public' ? [] : callerErrors),
-    ...(access === 'superadmin' || (isWrite && access === 'user') ? [roleRequired] : []),
+    ...(roles.every(role => mayCall({ role, method: 'api_token' }, route)) ? [] : [roleRequired]),
     ...(isWrite && access !== 'public' ? csrfErrors : [])
   ]
 }
@@ -149,7 +155,14 @@ const commonSets: ReadonlyMap<string, string> = new Map([
   [setOf([codes.idempotencyInProgress, codes.idempotencySecretSpent]), 'IdempotencyConflict'],
   [setOf([codes.unknownParameter, invalidSchema, codes.invalidLimit, codes.invalidCursor]), 'InvalidPage'],
   [
-    setOf([codes.unknownParameter, invalidSchema, codes.invalidJson, codes.unknownField, codes.invalidKey]),
+    setOf([
+      codes.unknownParameter,
+      invalidSchema,
+      codes.invalidJson,
+      codes.tooDeep,
+      codes.unknownField,
+      codes.invalidKey
+    ]),
     'InvalidRequest'
   ]
 ])

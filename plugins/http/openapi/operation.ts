@@ -5,7 +5,9 @@ import { closed } from '../../../kernel/http/schema.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { listParameters } from '../list/list-query.ts'
 import { pageQuery } from '../list/page-query.ts'
+import { bodyLimitOf, limitText } from '../request/body-limit.ts'
 import { mergePatchType } from '../request/request-context.ts'
+import { callersOf, mayCall, roles } from '../roles.ts'
 import { type Declared, isConditional, isKeyed } from './errors.ts'
 import { exampleOf } from './examples.ts'
 import { asJsonSchema, type JsonSchema, jsonOf, type NamedSchemas, pascalCase } from './schemas.ts'
@@ -39,24 +41,25 @@ export function operationOf({ plugin, route, schemas }: Declared, named: NamedSc
     operationId: action,
     tags: [plugin],
     summary: summary.replace(/\.$/, ''),
-    description: [description ?? summary, accessText[access]].join('\n\n'),
+    description: [description ?? summary, `Access: ${callersOf(route)}.`].join('\n\n'),
     security: access === 'public' ? [] : [{ bearer: [] }, { session: [] }],
+    ...(access !== 'public' && {
+      'x-roles': roles.filter(role => mayCall({ role, method: 'session' }, route))
+    }),
     parameters: [
       ...parametersIn('path', schemas.params, plugin, named),
       ...parametersIn('query', queryOf(route, schemas), plugin, named),
       ...(isKeyed(route) ? [parameter('IdempotencyKey')] : []),
       ...(isConditional(route) ? [parameter('IfMatch')] : []),
+      parameter('SessionKey'),
       parameter('Traceparent')
     ],
-    ...(body && { requestBody: requestBodyOf(route.method, jsonOf(body), { plugin, action, named }) }),
-    responses: { [status]: successOf(route, jsonOf(schemas.reply), { plugin, action, named }) }
+    ...(body && { requestBody: requestBodyOf(route, jsonOf(body), { plugin, action, named }) }),
+    responses: {
+      [status]: successOf(route, jsonOf(schemas.reply), { plugin, action, named }),
+      ...(route.reply === 'constant' && { 304: { description: 'Unchanged: `If-None-Match` has its ETag.' } })
+    }
   }
-}
-
-const accessText: Readonly<Record<Route<Kernel>['access'], string>> = {
-  public: 'Access: public, without a credential.',
-  user: 'Access: every user, for what he may see.',
-  superadmin: 'Access: superadmins.'
 }
 
 const parameter = (name: string) => ({ $ref: `#/components/parameters/${name}` })
@@ -88,11 +91,14 @@ interface Within {
   readonly named: NamedSchemas
 }
 
-function requestBodyOf(method: Route<Kernel>['method'], body: JsonSchema, within: Within) {
+function requestBodyOf(route: Route<Kernel>, body: JsonSchema, within: Within) {
   const content = { schema: namedAs('Body', body, within), example: exampleOf(body, 'request') }
+  const bytes = bodyLimitOf(route)
   return {
+    description: `At most ${limitText(bytes)}.`,
+    'x-max-bytes': bytes,
     required: body.type !== 'object' || body.required !== undefined,
-    content: { 'application/json': content, ...(method === 'PATCH' && { [mergePatchType]: content }) }
+    content: { 'application/json': content, ...(route.method === 'PATCH' && { [mergePatchType]: content }) }
   }
 }
 
@@ -121,7 +127,8 @@ function descriptionOf({ status, isList, isStream, reply }: Route<Kernel>): stri
 const hasEtag = (route: Route<Kernel>): boolean =>
   route.reply === 'constant' || (route.status !== 204 && (isKeyed(route) || route.record !== undefined))
 
-function contentOf({ isStream, isList, reply: format }: Route<Kernel>, reply: JsonSchema, within: Within) {
+function contentOf(route: Route<Kernel>, reply: JsonSchema, within: Within) {
+  const { isStream, isList, reply: format, csv } = route
   const example = exampleOf(reply, 'reply')
   if (format === 'text') return { 'text/plain': { schema: reply, example } }
   if (format === 'media') return { '*/*': { schema: {}, ...(reply.examples && { example }) } }
@@ -131,7 +138,10 @@ function contentOf({ isStream, isList, reply: format }: Route<Kernel>, reply: Js
     isList && reply.items
       ? { type: 'array', items: namedAs('Row', reply.items, within) }
       : namedAs('Reply', reply, within)
-  return { 'application/json': { schema, example } }
+  return {
+    'application/json': { schema, example },
+    ...(csv && { 'text/csv': { schema: { type: 'string' }, example: csv(example as never) } }) // the example of the reply
+  }
 }
 
 /** Names an unnamed object after its operation, so that generated clients get a type. */

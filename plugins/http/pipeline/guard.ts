@@ -16,6 +16,7 @@ import {
 } from '../../../kernel/http/principal.ts'
 import * as codes from '../codes.ts'
 import { isForm, isJson, isRead, type RequestContext } from '../request/request-context.ts'
+import { callersOf, mayCall } from '../roles.ts'
 import type { HttpOptions } from '../settings.ts'
 
 /** Authenticates callers by their headers and checks their access to routes. */
@@ -146,9 +147,20 @@ function refuseForgery(context: RequestContext): void {
 function refuseAccess({ route, principal }: RequestContext, { allowedActions }: AuthenticatedCaller): void {
   if (allowedActions && !allowedActions.includes(route.action))
     throw new Fault(codes.passwordChangeRequired, 'the temporary password must be changed first')
-  if (route.access === 'superadmin' && principal.role !== 'superadmin')
-    throw new Fault(roleRequired, 'only a superadmin may do this')
+  if (!mayCall(principal, route)) throw new Fault(roleRequired, refusalOf(principal, route))
 }
+
+const refusalOf = ({ role }: Principal, route: RequestContext['route']): string =>
+  route.access === 'self'
+    ? `a token of a ${role} only reads; sign in to change your account`
+    : `your role is ${role}; only ${callersOf(route)} may do this`
+
+/** Returns the key under which the work of an unauthenticated caller is counted: its address, or the /64 of IPv6. */
+export const networkPayer = (address: string): string => `address ${networkOf(address)}`
+
+/** Returns the key under which the work of a request is counted: that of its user, or of its address without one. */
+export const payerOf = ({ principal: { userId, method }, requestInfo }: RequestContext): string =>
+  method === 'none' ? networkPayer(requestInfo.remoteAddr) : `user ${userId}`
 
 const maxInFlight = 256
 
@@ -164,8 +176,7 @@ export function openConcurrencyLimit(): ConcurrencyLimit {
   const keys = new WeakMap<RequestContext, string>()
 
   function enter(context: RequestContext): void {
-    const { userId, method } = context.principal
-    const key = method === 'none' ? `address ${networkOf(context.requestInfo.remoteAddr)}` : userId
+    const key = payerOf(context)
     const count = inFlight.get(key) ?? 0
     if (count >= maxInFlight)
       throw new Fault(rateLimited, `${maxInFlight} requests are in flight already; wait for one to end`)

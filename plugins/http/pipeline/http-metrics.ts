@@ -16,6 +16,8 @@ export interface HttpMetrics {
   countResponse(request: FastifyRequest, reply: FastifyReply): void
   /** Counts failed authentication: every 401, and every 429 of a public route. */
   countRefusal(context: RequestContext, code: ErrorCode): void
+  /** Counts a request that was refused because its caller used more than its share. */
+  countOverShare(): void
   /** Takes the expiry of the API's certificate; null without TLS. */
   setCertificate(validTo: Date | null): void
   readonly collect: Metrics
@@ -25,6 +27,7 @@ export function openHttpMetrics(): HttpMetrics {
   const requests = new Map<string, number>()
   const durations = new Map<string, Durations>()
   const failures = new Map<string, number>()
+  let overShare = 0
   let certificate: Date | null = null
 
   function countResponse({ method, requestContext }: FastifyRequest, reply: FastifyReply): void {
@@ -64,21 +67,35 @@ export function openHttpMetrics(): HttpMetrics {
         value: { bounds, ...found }
       }))
     },
-    {
-      name: 'svc_auth_failures_total',
-      type: 'counter',
-      help: 'Failed authentications of callers and agents, by code.',
-      labels: ['reason'],
-      samples: samplesOf(failures)
-    },
+    failuresOf(failures),
+    refusedTurnsOf(overShare),
     expiryOf(certificate)
   ]
 
+  const countOverShare = (): void => {
+    overShare++
+  }
   const setCertificate = (validTo: Date | null): void => {
     certificate = validTo
   }
-  return { countResponse, countRefusal, setCertificate, collect }
+  return { countResponse, countRefusal, countOverShare, setCertificate, collect }
 }
+
+const failuresOf = (failures: Map<string, number>): Metric => ({
+  name: 'svc_auth_failures_total',
+  type: 'counter',
+  help: 'Failed authentications of callers and agents, by code.',
+  labels: ['reason'],
+  samples: samplesOf(failures)
+})
+
+const refusedTurnsOf = (count: number): Metric => ({
+  name: 'svc_http_over_share_total',
+  type: 'counter',
+  help: 'Requests refused because their caller had used more than its share of CPU time, and others waited.',
+  labels: [],
+  samples: [{ labelValues: [], value: count }]
+})
 
 const expiryOf = (certificate: Date | null): Metric => ({
   name: 'svc_certificate_expiry_timestamp_seconds',

@@ -8,18 +8,21 @@ import type { Route } from '../../../kernel/http/route.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { methodNotAllowed, unsupportedMediaType } from '../codes.ts'
 import type { SendSite } from '../pages/site.ts'
+import { parseAddress } from '../request/forwarded-headers.ts'
 import {
   isForm,
   isJson,
   isRead,
   onceClosed,
   pathOf,
-  type RequestContext
+  type RequestContext,
+  sessionCookie
 } from '../request/request-context.ts'
 import { openConstantReplies } from '../server/constant-reply.ts'
 import type { HttpOptions } from '../settings.ts'
 import { openStreams } from '../streams/streams.ts'
-import { type Guard, openConcurrencyLimit, openGuard } from './guard.ts'
+import type { FairTurns } from './fair-turns.ts'
+import { type Guard, networkPayer, openConcurrencyLimit, openGuard, payerOf } from './guard.ts'
 import { type Idempotency, openIdempotency } from './idempotency.ts'
 import { openResponder, type Responder, setCommonHeaders } from './responder.ts'
 import { routeHandler } from './route-handler.ts'
@@ -33,12 +36,17 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     requestContext: RequestContext | null // null until a route is found
+    bodyTurn: (() => Promise<void>) | null // resolves when the body may be parsed; null: at once
   }
 }
 
+interface PipelineOptions extends HttpOptions {
+  readonly turns: FairTurns
+}
+
 /** Adds the steps to `app`. Returns a function that creates the steps of one route. */
-export function openPipeline(app: FastifyInstance, options: HttpOptions, sendSite: SendSite) {
-  const { httpMetrics, publicOrigin, log } = options
+export function openPipeline(app: FastifyInstance, options: PipelineOptions, sendSite: SendSite) {
+  const { httpMetrics, publicOrigin, log, turns } = options
   const guard = openGuard(options)
   const concurrencyLimit = openConcurrencyLimit()
   const idempotency = openIdempotency(options)
@@ -49,10 +57,12 @@ export function openPipeline(app: FastifyInstance, options: HttpOptions, sendSit
   const routes: Route<Kernel>[] = []
 
   app.decorateRequest('requestContext', null)
+  app.decorateRequest('bodyTurn', null)
   app.addHook('onRequest', (request, _, done) => runTraced(request, done))
 
   app.addHook('onRequest', async (request, reply) => {
     setCommonHeaders(request, reply)
+    await arrive(request, reply, turns) // 429
     const { route } = request.routeOptions.config
     if (!route) return sendSite(request, reply, () => noSuchRoute(request, routes)) // else 404, 405
     const context = newRequestContext(request, route, publicOrigin)
@@ -61,9 +71,10 @@ export function openPipeline(app: FastifyInstance, options: HttpOptions, sendSit
     concurrencyLimit.enter(context) // 429
     onceClosed(reply.raw, () => concurrencyLimit.leave(context)) // sent completely, or the caller disconnected
     refuseMediaType(context) // 415
+    await begin(request, context, reply, turns) // 429
   })
 
-  // Fastify reads and parses the body here: 413, 400, 408
+  // Fastify reads and parses the body here: 413, 400, 408; it waits for a turn between: 429
 
   const preValidation = claimer({ guard, idempotency, responder })
 
@@ -88,6 +99,37 @@ export function openPipeline(app: FastifyInstance, options: HttpOptions, sendSit
     const handler = routeHandler({ route, deps, plugin }, services)
     return { handler, ...(route.method !== 'GET' && { preValidation }) }
   }
+}
+
+const healthPaths = new Set(['/livez', '/readyz'])
+const healthMs = 0.1 // charged, since no turn measures it
+const changeMs = 1 // charged for a change: the store makes it after the turn
+
+/** Waits until the caller's address has its turn. Health checks within their budget do not wait. */
+async function arrive(request: FastifyRequest, { raw }: FastifyReply, turns: FairTurns): Promise<void> {
+  const address = networkPayer(remoteAddress(request))
+  if (healthPaths.has(pathOf(request.url))) {
+    const payer = `health ${address}`
+    turns.charge(payer, healthMs)
+    if (!turns.isExceeded(payer)) return
+  }
+  const { authorization, cookie } = request.headers
+  await turns.take(address, raw, { lane: authorization ?? cookie ?? '' })
+}
+
+/** Waits until the caller has its turn. A body gets another turn when it has arrived, and is not read under overload. */
+async function begin(
+  request: FastifyRequest,
+  context: RequestContext,
+  { raw }: FastifyReply,
+  turns: FairTurns
+): Promise<void> {
+  const payer = payerOf(context)
+  if (!isRead(context)) turns.charge(payer, changeMs)
+  if (!isRead(context) && context.requestInfo.hasBody) {
+    request.bodyTurn = () => turns.take(payer, raw)
+    if (turns.isCrowdedOut(payer)) await turns.take(payer, raw, { what: 'body' })
+  } else if (context.principal.method !== 'none') await turns.take(payer, raw)
 }
 
 interface Claiming {
@@ -124,17 +166,34 @@ const patternOf = ({ url }: Route<Kernel>): RegExp =>
   new RegExp(`^${url.replaceAll('.', '[.]').replaceAll(/:\w+/g, '[^/]*')}$`)
 
 function refuseMediaType(context: RequestContext): void {
-  const { hasBody } = context.requestInfo
-  if (hasBody && !isRead(context) && !isJson(context.requestInfo) && !isForm(context))
+  const { requestInfo } = context
+  if (!requestInfo.hasBody || isRead(context)) return
+  if (!isJson(requestInfo) && !isForm(context))
     throw new Fault(unsupportedMediaType, 'send the body as application/json')
+  const coding = requestInfo.headers['content-encoding'] ?? 'identity'
+  if (!/^\s*identity\s*$/i.test(String(coding)))
+    throw new Fault(unsupportedMediaType, `send the body without Content-Encoding, got ${quoted(coding)}`)
+  const charset = charsetsIn(requestInfo).find(name => !/^utf-?8$/i.test(name))
+  if (charset !== undefined)
+    throw new Fault(unsupportedMediaType, `send the body in UTF-8, got the charset ${quoted(charset)}`)
 }
+
+const charsetsIn = ({ contentType = '' }: RequestInfo): string[] =>
+  [...contentType.matchAll(/;\s*charset\s*=\s*(?:"([^"]*)"|([^;\s]*))/gi)].map(
+    ([, quoted, bare]) => quoted ?? bare ?? ''
+  )
+
+const quoted = (text: unknown): string => JSON.stringify(String(text).slice(0, 64))
 
 const none = Object.freeze({})
 const anonymous: Principal = { userId: '', role: 'user', method: 'none' }
 
-/** Returns an empty text once the connection is closed. Converts IPv4-mapped addresses to IPv4. */
-const plainAddress = (address: string | undefined): string =>
-  (address ?? '').replace(/^::ffff:(?=\d+\.)/i, '')
+/** Returns the address of the connection, or an empty text once it is closed. */
+const peerAddress = ({ socket }: FastifyRequest): string => parseAddress(socket.remoteAddress ?? '') ?? ''
+
+/** Returns the caller's address: that of the connection, if a trusted proxy sends none or no address. */
+const remoteAddress = (request: FastifyRequest): string =>
+  parseAddress(request.ip ?? '') ?? peerAddress(request)
 
 function newRequestContext(
   request: FastifyRequest,
@@ -142,19 +201,20 @@ function newRequestContext(
   publicOrigin: string | null
 ): RequestContext {
   const { id, method, url, headers } = request
+  const cookies = headers.cookie === undefined ? none : request.server.parseCookie(headers.cookie)
   const requestInfo: RequestInfo = {
     method,
     path: pathOf(url),
-    authorization: headers.authorization,
-    cookies: headers.cookie === undefined ? none : request.server.parseCookie(headers.cookie),
+    authorization: isIgnored(headers.authorization, cookies) ? undefined : headers.authorization,
+    cookies,
     originHeader: headers.origin,
     ownOrigin: publicOrigin ?? `${request.protocol}://${headers.host ?? ''}`,
     csrfHeader: headers['x-svc-csrf']?.toString(),
     contentType: headers['content-type'],
     hasBody: headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0,
     headers,
-    peerAddr: plainAddress(request.socket.remoteAddress),
-    remoteAddr: plainAddress(request.ip)
+    peerAddr: peerAddress(request),
+    remoteAddr: remoteAddress(request)
   }
   const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = headers
   return {
@@ -167,9 +227,14 @@ function newRequestContext(
     decision: null,
     etag: null,
     claim: null,
+    isTrial: false,
     isRefused: false
   }
 }
+
+/** True for another scheme than Bearer beside a session cookie: a proxy in front of the server may ask for it. */
+const isIgnored = (authorization: string | undefined, cookies: RequestInfo['cookies']): boolean =>
+  cookies[sessionCookie] !== undefined && !/^bearer( |$)/i.test(authorization ?? '')
 
 /** See https://www.w3.org/TR/trace-context/. */
 const traceparent = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?$/

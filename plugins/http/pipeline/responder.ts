@@ -5,10 +5,19 @@ import { Fault } from '../../../kernel/base/errors.ts'
 import type { Listing } from '../../../kernel/http/list-route.ts'
 import type { Media } from '../../../kernel/http/route.ts'
 import { decisionAbout, isDenial, isTransient, isUnavailable } from '../change/decision.ts'
+import { csvType, prefersCsv } from '../list/csv-text.ts'
 import { pageOf } from '../list/page-query.ts'
 import { isRead, type Outcome, pathOf, type RequestContext } from '../request/request-context.ts'
 import { acceptsGzip, isLong, openCompression } from '../server/compression.ts'
-import { errorJson, faultOf, jsonType, sendFault, textType, toJson } from '../server/error-body.ts'
+import {
+  errorJson,
+  faultOf,
+  faultOfRequest,
+  jsonType,
+  sendFault,
+  textType,
+  toJson
+} from '../server/error-body.ts'
 import type { HttpOptions } from '../settings.ts'
 import type { Idempotency } from './idempotency.ts'
 
@@ -33,7 +42,7 @@ export function openResponder(
   options: HttpOptions,
   idempotency: Pick<Idempotency, 'recordOutcome'>
 ): Responder {
-  const { store, log, httpMetrics } = options
+  const { store, log, httpMetrics, nameRecords } = options
   const complete = openOutcomes(options, idempotency)
   const reportUndeclared = openUndeclared(log)
   const sendText = openTextSender()
@@ -51,7 +60,7 @@ export function openResponder(
     request: FastifyRequest,
     reply: FastifyReply
   ): Promise<FastifyReply> {
-    const { status, isList, reply: format } = context.route
+    const { status, isList, reply: format, csv } = context.route
     if (context.etag !== null) reply.header('etag', context.etag)
     if (format === 'text' && !(result instanceof Readable))
       return send(context, reply, { status, reason: null, body: String(result) }, textType)
@@ -63,19 +72,21 @@ export function openResponder(
       await complete(context, { status: media.status ?? status, reason: null, body: '' })
       return sendMedia(reply, media)
     }
+    if (csv && prefersCsv(request.headers.accept))
+      return send(context, reply, { status, reason: null, body: csv(result) }, csvType)
     const value = isList ? await pageOf(result as Listing<unknown>, request, reply, store) : result
     return send(context, reply, { status, reason: null, body: status === 204 ? '' : toJson(value) })
   }
 
   async function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply) {
-    const fault = await recorded(faultOf(error, request.id), request)
+    const fault = await recorded(await nameRecords(faultOfRequest(error, request)), request)
     if (fault.errorCode.http === 500) logFailure(log, request, fault)
     return sendFault(reply, fault)
   }
 
   /** Returns the fault, or an internal one if the refusal cannot be recorded. */
   async function recorded(fault: Fault, request: FastifyRequest): Promise<Fault> {
-    const { requestContext: context, id } = request
+    const { requestContext: context } = request
     if (!context) return fault
     const { code: reason, http: status } = fault.errorCode
     context.isRefused = true
@@ -84,7 +95,7 @@ export function openResponder(
       await complete(context, { status, reason, body: errorJson(fault) })
       return fault
     } catch (cause) {
-      return faultOf(cause, id)
+      return faultOf(cause, request.id)
     }
   }
 
@@ -97,11 +108,12 @@ function openOutcomes(
   idempotency: Pick<Idempotency, 'recordOutcome'>
 ) {
   return async (context: RequestContext, outcome: Outcome): Promise<void> => {
-    const { decision, claim, route, resource } = context
+    const { decision, claim, route, resource, isTrial } = context
     const { status, reason } = outcome
-    const needsNone = (isRead(context) && !isDenial(status, reason)) || isUnavailable(status, reason)
+    const isNoChange = isRead(context) || isTrial
+    const needsNone = (isNoChange && !isDenial(status, reason)) || isUnavailable(status, reason)
     const isRecorded = decision ? decision.status === status : needsNone
-    const keptClaim = claim && !claim.earlier && !isTransient(status) ? claim : null
+    const keptClaim = claim && !claim.earlier && !isTrial && !isTransient(status) ? claim : null
     if (!keptClaim && (isRecorded || !recorder.isNeeded())) return
     const about = { action: route.action, resource, status, reason, timestamp: clock.now() }
     const made = decisionAbout(context, about) // once, even if the change is retried
@@ -124,8 +136,10 @@ export function setCommonHeaders({ id }: FastifyRequest, reply: FastifyReply): v
 function openTextSender() {
   const compress = openCompression()
   return async (reply: FastifyReply, text: string, { route, requestInfo, etag }: RequestContext) => {
+    const { csv } = route
+    if (csv) reply.header('vary', 'accept')
     if (etag !== null || route.secrets || !isLong(text)) return sendBody(reply, text)
-    reply.header('vary', 'accept-encoding')
+    reply.header('vary', csv ? 'accept, accept-encoding' : 'accept-encoding')
     const compressed = acceptsGzip(requestInfo.headers) ? await compress(Buffer.from(text)) : null
     return compressed ? sendBody(reply.header('content-encoding', 'gzip'), compressed) : sendBody(reply, text)
   }

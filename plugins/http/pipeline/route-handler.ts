@@ -33,6 +33,7 @@ export const routeHandler =
     const { requestContext: context } = request
     if (!context) throw new TypeError(`${route.action} has a handler but no request context`)
     const call = new RouteCall(request, reply, context, openChange(context, services))
+    context.isTrial = route.reads === true || (route.isTrial?.(call) ?? false)
     if (route.isStream)
       return runAs(plugin, () => streams.open(context, reply, call.ended, () => eventsOf(route, deps, call)))
     const record = route.record?.(request.params, deps.filled)

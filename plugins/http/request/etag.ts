@@ -29,7 +29,7 @@ export const etagText = (version: number | readonly unknown[]): string =>
 /** Throws unless the record satisfies the conditions. */
 export function requireMatch({ ifMatch, ifNoneMatch }: Conditions, etag: string | null | undefined): void {
   if (ifMatch !== undefined && !isAny(ifMatch) && !(etag && strongTags(ifMatch).includes(etag)))
-    throw changed(etag ? `its ETag is ${etag}` : 'it has no ETag', etag)
+    throw changed(etag ? `its ETag is ${etag}${weakText(ifMatch)}` : 'it has no ETag', etag)
   if (isAny(ifMatch) && etag === null) throw changed('there is none')
   if (isAny(ifNoneMatch) && etag) throw changed('there is one already', etag)
 }
@@ -41,6 +41,11 @@ const changed = (why: string, etag?: string | null): Fault =>
     `the record is not as If-Match or If-None-Match says: ${why}; read it again`,
     etag ? { details: { etag } } : {}
   )
+
+const weakText = (tags: string): string =>
+  tags.includes('W/"')
+    ? ', and a weak tag (W/"...") never matches: a proxy that compresses makes tags weak; send the tag without W/, or turn its compression off'
+    : ''
 
 const isAny = (tags: string | undefined): boolean => tags?.trim() === '*'
 

@@ -23,13 +23,14 @@ type Value = string | FormFile
 
 /** Returns the fields of a form: strings or FormFiles, or arrays of them for repeated fields. Throws Fault. */
 export async function parseForm(body: Buffer, contentType: string): Promise<Record<string, Value | Value[]>> {
+  if (hasMoreParts(body, separatorOf(contentType))) throw tooMany()
   const form = await new Response(new Uint8Array(body), { headers: { 'content-type': contentType } })
     .formData()
     .catch((cause: unknown) => {
       throw new Fault(invalidForm, 'the body is not a form of its Content-Type', { cause })
     })
   const entries = [...form]
-  if (entries.length > maxFields) throw new Fault(invalidForm, `a form has at most ${maxFields} fields`)
+  if (entries.length > maxFields) throw tooMany()
   const fields = Map.groupBy(
     await Promise.all(entries.map(async ([name, value]) => ({ name, value: await read(value) }))),
     ({ name }) => name
@@ -40,6 +41,22 @@ export async function parseForm(body: Buffer, contentType: string): Promise<Reco
       return [name, first && values.length > 0 ? [first.value, ...values] : (first?.value ?? '')]
     })
   )
+}
+
+const tooMany = (): Fault => new Fault(invalidForm, `a form has at most ${maxFields} fields`)
+
+/** Returns the text between two fields. */
+function separatorOf(contentType: string): string {
+  const [, quoted, bare] = /;\s*boundary\s*=\s*(?:"([^"]*)"|([^;\s]*))/i.exec(contentType) ?? []
+  return contentType.toLowerCase().startsWith('multipart/') ? `--${quoted ?? bare ?? ''}` : '&'
+}
+
+/** Counts before parsing, since each field costs much more than its bytes. Fields may be empty: `a&&b`. */
+function hasMoreParts(body: Buffer, separator: string): boolean {
+  let count = 0
+  for (let at = body.indexOf(separator); at !== -1; at = body.indexOf(separator, at + separator.length))
+    if (++count > maxFields + 1) return true
+  return false
 }
 
 const read = async (value: string | File): Promise<Value> =>

@@ -6,6 +6,9 @@ import type { Decision } from '../change/decision.ts'
 import type { Conditions } from './etag.ts'
 import { isFormType } from './form-body.ts'
 
+/** Name of the cookie of a web session. */
+export const sessionCookie = 'svc_session'
+
 /** The state of one request in the pipeline. */
 export interface RequestContext {
   readonly route: Route<Kernel>
@@ -17,6 +20,7 @@ export interface RequestContext {
   decision: Decision | null // as recorded
   etag: string | null // of the record in the response
   claim: Claim | null
+  isTrial: boolean // it changes nothing
   isRefused: boolean // an error was sent, so a running change must not commit
 }
 

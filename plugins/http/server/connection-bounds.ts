@@ -1,8 +1,9 @@
-// Bounds the cost of connections to an HTTP server: one response at a time, and no wait for callers that do not read.
+// Bounds the cost of connections to an HTTP server: one request at a time, and no wait for callers that do not read.
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Clock } from '../../../kernel/base/clock.ts'
 import { networkOf } from '../../../kernel/base/network.ts'
+import { feedRequests } from './feed-requests.ts'
 
 /** Options of every HTTP server. Frequent checks keep the timeouts from firing up to 30 s late. */
 export const receiveLimits = {
@@ -12,7 +13,6 @@ export const receiveLimits = {
   connectionsCheckingInterval: 1_000
 }
 
-const maxAhead = 8 // pipelined requests; no known client pipelines any
 const tickMs = 5_000
 const stalledTicks = 6
 const lastResponseMs = 5_000
@@ -25,8 +25,9 @@ interface Options {
 }
 
 /**
- * Handles the requests of `server`, one at a time per connection. At `max` connections a new one evicts an idle one.
- * Returns a function that closes connections: idle ones at once, others after their response.
+ * Handles the requests of `server`, one at a time per connection; others that were sent ahead stay unread. At `max`
+ * connections a new one evicts an idle one. Returns a function that closes connections: idle ones at once, others after
+ * their response.
  */
 export function boundConnections({ server, max, clock, handle }: Options): () => void {
   const open = new Set<Connection>() // the longest idle first
@@ -46,12 +47,14 @@ export function boundConnections({ server, max, clock, handle }: Options): () =>
     open.add(connection)
     bySocket.set(socket, connection)
     socket.once('close', () => open.delete(connection))
+    feedRequests(socket, () => connection.newest)
   })
   server.on('secureConnection', (socket: Socket) => {
     const connection = open.values().find(({ socket: raw }) => isSame(raw, socket))
     if (!connection) return void socket.destroy() // already reset
     connection.socket = socket
     bySocket.set(socket, connection)
+    feedRequests(socket, () => connection.newest)
   })
   server.on('request', (request, response) =>
     bySocket.get(request.socket)?.enter(request, response, () => handle(request, response))
@@ -128,10 +131,15 @@ class Connection {
     return this.#turns[0]?.request.complete ?? false
   }
 
+  /** The newest request without its response. */
+  get newest(): IncomingMessage | undefined {
+    return this.#turns.at(-1)?.request
+  }
+
   /** Runs `work`, which responds, once earlier responses are sent. */
   enter(request: IncomingMessage, response: ServerResponse, work: () => void): void {
     if (this.socket.destroyed) return
-    if (this.#turns.push({ request, work }) > maxAhead) return void this.socket.destroy()
+    this.#turns.push({ request, work })
     response.once('close', () => this.#next())
     if (this.#turns.length === 1) work()
   }
@@ -140,8 +148,12 @@ class Connection {
     this.#turns.shift()
     if (this.socket.destroyed) return
     const [turn] = this.#turns
-    if (turn) turn.work()
-    else this.#onIdle(this)
+    if (turn) {
+      turn.work()
+    } else {
+      this.#onIdle(this)
+      this.socket.resume()
+    }
   }
 
   /** Cuts the connection if the caller reads nothing for 30 s while data waits. */

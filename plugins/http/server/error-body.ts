@@ -1,10 +1,11 @@
 import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { type ErrorCode, Fault, internal, invalidSchema, notFound } from '../../../kernel/base/errors.ts'
 import { newId } from '../../../kernel/base/id.ts'
 import * as codes from '../codes.ts'
+import { limitText } from '../request/body-limit.ts'
 
 /** The body of every error. */
 export const ErrorBody = Type.Object({
@@ -32,9 +33,13 @@ const { rawJSON: rawJson } = JSON as typeof JSON & { rawJSON(text: string): unkn
 export const errorJson = ({ errorCode: { code }, message, details }: Fault): string =>
   toJson({ error: { code, message, ...(details && { details }) } })
 
+/** Value of Clear-Site-Data. Browsers obey it over HTTPS and on loopback. */
+const clearCookies = '"cookies"'
+
 export function sendFault(reply: FastifyReply, fault: Fault): FastifyReply {
   const { errorCode, details } = fault
   if (errorCode.http === 401) reply.header('www-authenticate', 'Bearer')
+  if (details?.['clear_site_data'] === 'cookies') reply.header('clear-site-data', clearCookies)
   if (typeof details?.['etag'] === 'string') reply.header('etag', details['etag'])
   if (Array.isArray(details?.['allow'])) reply.header('allow', details['allow'].join(', '))
   if (typeof details?.['retry_after_secs'] === 'number')
@@ -47,7 +52,6 @@ const faults: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: [codes.invalidJson, 'Content-Length does not match the body'],
   ECONNRESET: [codes.invalidJson, 'the body ended early'],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: [codes.unsupportedMediaType, 'send the body as application/json'],
-  FST_ERR_CTP_BODY_TOO_LARGE: [codes.bodyTooLarge, 'a body may have at most 1 MiB'],
   FST_ERR_BAD_URL: [notFound, 'the path is not a valid URL'],
   HPE_HEADER_OVERFLOW: [codes.headersTooLarge, 'headers may have at most 16 KiB'],
   ERR_HTTP_REQUEST_TIMEOUT: [codes.requestTimeout, 'headers have 10 s, the whole request has 30 s']
@@ -56,13 +60,23 @@ const faults: Readonly<Record<string, readonly [ErrorCode, string]>> = {
 /** Converts an error to a Fault. Unexpected errors become `internal`, without details for the caller. */
 export function faultOf(error: unknown, requestId: string): Fault {
   if (error instanceof Fault) return error
-  const isFastify = error instanceof Error && 'code' in error && 'statusCode' in error
-  const row = isFastify ? faults[String(error.code)] : undefined
+  const row = isOfFastify(error) ? faults[error.code] : undefined
   if (row) return new Fault(...row, { cause: error })
   return new Fault(internal, `the server failed; its log has the cause under request ${requestId}`, {
     cause: error
   })
 }
+
+/** Like `faultOf`, and names the limit that a body exceeds. */
+export function faultOfRequest(error: unknown, { id, routeOptions }: FastifyRequest): Fault {
+  if (!isOfFastify(error) || error.code !== 'FST_ERR_CTP_BODY_TOO_LARGE') return faultOf(error, id)
+  const { bodyLimit } = routeOptions
+  const message = `the body has more than ${limitText(bodyLimit)}; send less in one request`
+  return new Fault(codes.bodyTooLarge, message, { cause: error, details: { limit_bytes: bodyLimit } })
+}
+
+const isOfFastify = (error: unknown): error is Error & { readonly code: string } =>
+  error instanceof Error && 'code' in error && 'statusCode' in error
 
 /** Answers a malformed or late request on the socket and closes it. */
 export function refuseMalformed({ code = '' }: Error & { readonly code?: string }, socket: Duplex): void {
@@ -77,7 +91,8 @@ export function refuseMalformed({ code = '' }: Error & { readonly code?: string 
     `content-type: ${jsonType}`,
     `content-length: ${Buffer.byteLength(body)}`,
     `x-request-id: ${newId()}`,
-    'connection: close'
+    'connection: close',
+    ...(row === codes.headersTooLarge ? [`clear-site-data: ${clearCookies}`] : []) // another port may have planted cookies
   ]
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy())
 }

@@ -18,11 +18,20 @@ const answerOf = (status: Answer['status'], body: object): Answer => ({
   body: `${JSON.stringify(body)}\n`
 })
 
+const byName = (checks: readonly Check[]) =>
+  Object.fromEntries(checks.map(({ name, status, reason }) => [name, { status, reason }]))
+
 /** The process answers requests. */
-export const liveAnswer: Answer = answerOf(200, { status: 'live' })
+export const liveAnswer: Answer = answerOf(200, {
+  status: 'live',
+  checks: byName([{ name: 'process', status: 'ok', reason: 'it answers' }])
+})
 
 /** Returns 503 if a check failed. */
 export function toReadinessAnswer(checks: readonly Check[]): Answer {
   const isReady = checks.every(({ status }) => status === 'ok')
-  return answerOf(isReady ? 200 : 503, { status: isReady ? 'ready' : 'not_ready', checks })
+  return answerOf(isReady ? 200 : 503, {
+    status: isReady ? 'ready' : 'not_ready',
+    checks: byName(checks)
+  })
 }

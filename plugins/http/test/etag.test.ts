@@ -114,6 +114,20 @@ t.test('conditions are read as RFC 9110 says', async t => {
   }
 })
 
+t.test('a tag that a proxy has made weak is refused with its reason and the remedy', async t => {
+  const { send } = await httpFixture(t, { routes })
+  const { etag } = (await send('GET', '/v1/names/bob', superadmin)).headers
+
+  const weak = await send('PUT', '/v1/names/bob', { ...json, 'if-match': `W/${etag}` }, '"x"')
+
+  t.match(weak, changed)
+  t.match(weak, {
+    body: { error: { message: /a weak tag .* never matches: .* send the tag without W\/, or/ } }
+  })
+  const stale = await send('PUT', '/v1/names/bob', { ...json, 'if-match': '"x"' }, '"x"')
+  t.match(stale, { body: { error: { message: /^(?!.*weak)/ } } })
+})
+
 t.test('a record that is missing is reported before a condition that does not hold', async t => {
   const { send } = await httpFixture(t, { routes })
 

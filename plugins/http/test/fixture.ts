@@ -75,6 +75,7 @@ export async function httpFixture(
   const http = await openHttp({
     listen: '127.0.0.1:0',
     tls: null,
+    isKnownHost: () => true,
     publicOrigin: null,
     trustedProxies: [],
     store,
@@ -85,6 +86,7 @@ export async function httpFixture(
     version: '2.0.0',
     httpMetrics: openHttpMetrics(),
     recorder: openRecorder({ filled: slotReader('http', [plugin, decisionRecorder(decisions)], () => ({})) }),
+    nameRecords: async fault => fault,
     mountedPlugins: openMountedPlugins(),
     site: () => undefined,
     ...hostOptions

@@ -35,7 +35,7 @@ t.test('headers over 16 KiB are refused with an error body', async t => {
   const port = await portOf(http)
   const socket = await open(t, port)
 
-  socket.write(`GET /v1/user HTTP/1.1\r\nhost: a\r\nx-long: ${'a'.repeat(17_000)}\r\n\r\n`)
+  socket.write(`GET /v1/user HTTP/1.1\r\nhost: localhost\r\nx-long: ${'a'.repeat(17_000)}\r\n\r\n`)
 
   const response = await text(socket)
   t.match(response, /^HTTP\/1\.1 431 /)
@@ -86,7 +86,7 @@ t.test('nothing of a body is read before the caller is authenticated', async t =
   const socket = await open(t, port)
 
   socket.write(
-    'POST /v1/user HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 1000000\r\n\r\n'
+    'POST /v1/user HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 1000000\r\n\r\n'
   )
 
   const [chunk] = await once(socket, 'data')
@@ -137,7 +137,9 @@ t.test('the signal of a call aborts when its caller disconnects', async t => {
   const { http } = await httpFixture(t, { routes: [post(run)] })
   const port = await portOf(http)
   const socket = await open(t, port)
-  socket.write(`POST /v1/user HTTP/1.1\r\nhost: a\r\nauthorization: ${operator.authorization}\r\n\r\n`)
+  socket.write(
+    `POST /v1/user HTTP/1.1\r\nhost: localhost\r\nauthorization: ${operator.authorization}\r\n\r\n`
+  )
   await arrived.promise
 
   socket.destroy()
@@ -168,7 +170,7 @@ t.test('the signal of a call does not abort while its caller waits', async t => 
 t.test('a request with a truncated body logs nothing and leaves the in-flight count', async t => {
   const { http, log, send } = await httpFixture(t, { routes: hello })
   const port = await portOf(http)
-  const head = `POST /v1/user HTTP/1.1\r\nhost: a\r\nauthorization: ${operator.authorization}\r\n`
+  const head = `POST /v1/user HTTP/1.1\r\nhost: localhost\r\nauthorization: ${operator.authorization}\r\n`
   const broken = async () => {
     const requested = once(http.app.server, 'request')
     const socket = await open(t, port)

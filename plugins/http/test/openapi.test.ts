@@ -95,12 +95,12 @@ t.test('the document matches the validation', async t => {
   t.same(properties.code, { type: 'string' })
   t.same(properties.even, { type: 'string' })
   t.same(properties.nothing, { anyOf: [{ type: 'string' }, { type: 'null' }] })
-  t.same(names(put), ['id', 'IdempotencyKey', 'IfMatch', 'Traceparent'])
+  t.same(names(put), ['id', 'IdempotencyKey', 'IfMatch', 'SessionKey', 'Traceparent'])
   t.same(Object.keys(put.responses['200'].headers), ['ETag'])
   t.equal(remove.requestBody, undefined)
   t.equal(remove.responses['204'].content, undefined)
   t.match(paths['/v1/auth/hello'].post, { security: [], parameters: [], requestBody: { required: false } })
-  t.same(names(paths['/v1/things'].get), ['name', 'limit', 'cursor', 'Traceparent'])
+  t.same(names(paths['/v1/things'].get), ['name', 'limit', 'cursor', 'SessionKey', 'Traceparent'])
 })
 
 const thingGone = defineCode('thing_gone', 404, 8)
@@ -125,9 +125,9 @@ t.test(
       )
     t.same(
       Object.keys(removal.responses),
-      '204 400 401 403 404 408 409 412 413 415 422 429 431 500 503'.split(' ')
+      '204 400 401 403 404 408 409 412 413 415 421 422 429 431 500 503'.split(' ')
     )
-    t.equal(described(removal)['404'], 'Not Found: `thing_gone`.')
+    t.equal(described(removal)['404'], 'Not Found: `not_found`, `thing_gone`.')
     t.notMatch(described(removal)['409'], /thing_busy/)
     t.match(
       described(change),
@@ -136,7 +136,7 @@ t.test(
     )
     t.same(
       Object.keys(paths['/v1/things'].get.responses),
-      '200 400 401 403 404 408 409 429 431 500 503'.split(' ')
+      '200 400 401 403 404 408 409 421 429 431 500 503'.split(' ')
     )
     t.match(components.schemas.ThingGoneError, {
       allOf: [

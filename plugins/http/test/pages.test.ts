@@ -64,6 +64,7 @@ const upload = defineRoute({
   summary: 'Takes files.',
   reply: 'media',
   takesForm: true,
+  bodyBytes: 64 * 1024,
   schema: () => ({
     body: Type.Object(
       {

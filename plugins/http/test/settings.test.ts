@@ -48,7 +48,7 @@ t.test(
     })
     await t.rejects(start({ ...both, operator_http_tls_cert_path: `${cert}.none` }), {
       errorCode: { code: 'startup.tls_invalid' },
-      message: /cannot be read/
+      message: /must be the PEM certificate of the operator API and its key/
     })
     chmodSync(key, 0o644)
     await t.rejects(start(both), {

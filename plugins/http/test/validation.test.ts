@@ -1,9 +1,9 @@
 import t from 'tap'
 import { Type } from 'typebox'
 import { defineCode } from '../../../kernel/base/errors.ts'
-import { defineRoute } from '../../../kernel/http/route.ts'
+import { defineRoute, type Route } from '../../../kernel/http/route.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
-import { httpFixture, operator } from './fixture.ts'
+import { httpFixture, operator, portOf } from './fixture.ts'
 
 const closed = { additionalProperties: false }
 const Body = Type.Object(
@@ -89,6 +89,30 @@ t.test('an invalid body is refused with the field, never coerced', async t => {
   }
 })
 
+t.test('a refusal lists at most 16 errors, and its message is about the first', async t => {
+  const { send, log } = await httpFixture(t, { routes, codes })
+  const unknown = Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`field_${at}`, null]))
+  const targets = Array.from({ length: 2000 }, () => ({}))
+
+  const bodies: readonly [object, string, string][] = [
+    [unknown, 'validation.unknown_field', '/field_0'],
+    [{ limit: unknown }, 'validation.unknown_field', '/limit/field_0'],
+    [{ targets }, 'thing_targets', '/targets/0/host']
+  ]
+  for (const [sent, code, field] of bodies) {
+    const { status, body } = await send('POST', '/v1/things', operator, sent)
+    t.match({ status, body }, { status: 400, body: { error: { code, details: { field } } } })
+    const { message, details } = body.error as {
+      readonly message: string
+      readonly details: { readonly reason: string; readonly errors: readonly object[] }
+    }
+    t.ok(message.startsWith(`${field} `), message)
+    t.equal(details.errors.length, 16)
+    t.same(details.errors[0], { field, reason: details.reason })
+  }
+  t.same(log, [])
+})
+
 t.test('a valid body reaches the route as it was sent', async t => {
   const { send } = await httpFixture(t, { routes, codes })
   const sent = { name: 'a', address: null, size: 2 ** 53 - 1, limit: null, targets: [{ host: 'h', port: 1 }] }
@@ -151,14 +175,48 @@ t.test('a route without required fields accepts no body, {} and an empty body al
   t.match(await send('POST', '/v1/things/stop', operator, { now: true }), { status: 400 })
 })
 
-t.test('a body over 1 MiB is refused, one of 1 MiB is read', async t => {
-  const { send } = await httpFixture(t, { routes, codes })
-  const body = (bytes: number) => `{"name":"${'a'.repeat(bytes - 11)}"}`
+t.test('a body beyond the limit of its route is refused, from its length and while it is read', async t => {
+  const [make] = routes as [Route<Kernel>]
+  const variants: readonly [Partial<Route<Kernel>>, number, string][] = [
+    [{}, 64 * 1024, '64 KiB'],
+    [{ access: 'public' }, 8 * 1024, '8 KiB'],
+    [{ bodyBytes: 2 ** 20 }, 2 ** 20, '1 MiB'],
+    [{ bodyBytes: 100 }, 100, '100 bytes']
+  ]
   const typed = { ...operator, 'content-type': 'application/json; charset=utf-8' }
+  for (const [at, [variant, bytes, text]] of variants.entries()) {
+    const { http, send, close } = await httpFixture(t, {
+      routes: [{ ...make, ...variant }],
+      codes,
+      dir: t.testdir({ [at]: {} })
+    })
+    const port = await portOf(http)
+    const body = (size: number) => `{"name":"${'a'.repeat(size - 11)}"}`
+    const post = (duplex: object) =>
+      fetch(`http://127.0.0.1:${port}/v1/things`, { method: 'POST', headers: typed, ...duplex })
 
-  t.match(await send('POST', '/v1/things', typed, body(2 ** 20)), { status: 200 })
-  t.match(await send('POST', '/v1/things', typed, body(2 ** 20 + 1)), {
-    status: 413,
-    body: { error: { code: 'body_too_large' } }
-  })
+    t.match(await send('POST', '/v1/things', typed, body(bytes)), { status: 200 })
+    const refused = {
+      code: 'body_too_large',
+      message: `the body has more than ${text}; send less in one request`,
+      details: { limit_bytes: bytes }
+    }
+    t.match(await send('POST', '/v1/things', typed, body(bytes + 1)), {
+      status: 413,
+      body: { error: refused }
+    })
+    const chunked = await post({ body: new Blob([body(bytes + 1)]).stream(), duplex: 'half' })
+    t.equal(chunked.status, 413)
+    t.same(await chunked.json(), { error: refused })
+    await close()
+  }
+})
+
+t.test('a route cannot declare a body of more than 1 MiB', async t => {
+  const [make] = routes as [Route<Kernel>]
+
+  for (const bodyBytes of [0, 1.5, 2 ** 20 + 1])
+    await t.rejects(httpFixture(t, { routes: [{ ...make, bodyBytes }], codes, dir: t.testdir() }), {
+      message: `thing.make: bodyBytes must be an integer from 1 to 1048576, got ${bodyBytes}`
+    })
 })

@@ -1,0 +1,43 @@
+// Refuses DNS rebinding: a page's name may resolve to this host, and its browser then sends that name as Host.
+import { isIP } from 'node:net'
+
+/** Returns true if a request with this `Host` may be answered. */
+export type HostCheck = (host: string | undefined) => boolean
+
+/** Opens the check of a listener by its address, such as '127.0.0.1:7080'. */
+export type HostChecks = (listen: string) => HostCheck
+
+interface Keys {
+  readonly operator_http_hosts?: readonly string[]
+  readonly operator_http_public_origin?: string | undefined
+}
+
+/** Judges names on loopback listeners, and on every listener if `operator_http_hosts` is set. */
+export function openHostChecks({ operator_http_hosts: hosts = [], ...keys }: Keys): HostChecks {
+  const origin = keys.operator_http_public_origin
+  const known = new Set([
+    'localhost',
+    ...hosts,
+    ...(origin === undefined ? [] : [nameIn(new URL(origin).host)])
+  ])
+  return listen => {
+    const isJudged = hosts.length > 0 || isLoopback(nameIn(listen))
+    return host => {
+      if (!isJudged || host === undefined) return true // browsers always send it
+      const name = nameIn(host)
+      return isIP(name) !== 0 || known.has(name)
+    }
+  }
+}
+
+/** True for `localhost` and loopback addresses; IPv6 without brackets. */
+export const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
+
+/** Returns the lower-case name or address in 'name', 'name:port' or '[address]:port'. */
+const nameIn = (host: string): string =>
+  host
+    .toLowerCase()
+    .replace(/:\d*$/, '')
+    .replace(/^\[(.*)\]$/, '$1')
+    .replace(/\.$/, '')
