@@ -4,7 +4,7 @@ import { type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { UserArg } from '../users/command-exports.ts'
 import { askPassword } from '../users/exports.ts'
-import type { Recovery } from './recovery.ts'
+import type { Recovery } from './password/recovery.ts'
 
 interface Deps extends Kernel {
   readonly recovery: Recovery

@@ -23,6 +23,7 @@ export const Session = defineEntity({
     id: p.string().length(26).primary(),
     userId: p.string().length(32).index('auth_session_user_id_index'),
     tokenHash: p.string().length(64).unique('auth_session_token_hash_unique'),
+    keyHash: p.string().length(64).nullable(), // of X-Svc-Session-Key; null: not bound to a key
     remoteAddr: p.string().length(45),
     createdAt: time(),
     lastSeenAt: time(),
@@ -30,6 +31,18 @@ export const Session = defineEntity({
   }
 })
 export type Session = InferEntity<typeof Session>
+
+/** A user has signed in from this address. */
+export const KnownAddress = defineEntity({
+  name: 'KnownAddress',
+  tableName: 'auth_known_address',
+  properties: {
+    id: p.string().length(64).primary(), // SHA-256 of user and network
+    userId: p.string().length(32).index('auth_known_address_user_id_index'),
+    usedAt: time() // of the last sign-in
+  }
+})
+export type KnownAddress = InferEntity<typeof KnownAddress>
 
 /** Recent failures of a key (throttle.ts), or resets of a user (reset-limit.ts), in the time of running-time.ts. */
 export const Failures = defineEntity({

@@ -8,16 +8,18 @@ import type { Call } from '../../kernel/http/route.ts'
 export interface SignIn {
   /**
    * Opens a session and sets its cookie. `method` names the plugin's way to sign in; the audit log shows it for each
-   * request of the session. Throws `user_not_found` or `user_disabled`.
+   * request of the session. The session is bound to `sessionKey`, else to the header X-Svc-Session-Key of the call; without
+   * both, its cookie alone is enough. Throws `user_not_found`, `user_disabled`, or `validation.schema` for a malformed key.
    */
   start(em: EntityManager, user: SignedIn, call: SignInCall): Promise<void>
-  /** Ends the session of the caller's cookie, if there is one, and clears the cookie. */
+  /** Ends the caller's session, if the request presents its cookie and key, and clears the cookie. */
   end(em: EntityManager, call: SignInCall): Promise<void>
 }
 
 export interface SignedIn {
   readonly userId: string
   readonly method: string // [a-z][a-z0-9_]{0,15}
+  readonly sessionKey?: string // the page's key, if the call cannot have the header, as after a redirect
 }
 
 export type SignInCall = Pick<Call, 'requestInfo' | 'setCookie'>

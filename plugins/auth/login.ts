@@ -1,12 +1,13 @@
 import { Fault, userDisabled } from '../../kernel/base/errors.ts'
 import type { Call } from '../../kernel/http/route.ts'
 import type { Users } from '../users/exports.ts'
-import type { Attempts } from './attempts.ts'
 import { invalidLogin } from './codes.ts'
 import { Password } from './entities.ts'
-import type { Passwords } from './passwords.ts'
+import type { Passwords } from './password/passwords.ts'
 import type { LoginBody } from './schema.ts'
-import type { Sessions } from './sessions.ts'
+import { newKeyHash } from './session/session-cookie.ts'
+import type { Sessions } from './session/sessions.ts'
+import type { Attempts } from './throttle/attempts.ts'
 
 interface Deps {
   readonly users: Users
@@ -24,7 +25,9 @@ interface NewLogin {
 }
 
 export function openLogin({ users, attempt, passwords, sessions }: Deps): Login {
-  return async ({ user_id: userId, password }, { requestInfo: { remoteAddr }, change }) => {
+  return async ({ user_id: userId, password }, { requestInfo, change }) => {
+    const { remoteAddr } = requestInfo
+    const keyHash = newKeyHash(requestInfo) // refuses a malformed key before the attempt
     const verified = await attempt({ action: 'login', subject: userId, remoteAddr }, async argon => {
       const row = await passwords.verify(argon, userId, password)
       return row && { row, rehashed: argon.isOutdated(row.hash) ? await argon.hash(password) : null }
@@ -39,7 +42,7 @@ export function openLogin({ users, attempt, passwords, sessions }: Deps): Login 
         throw new Fault(invalidLogin, 'the password changed during the login; sign in with the new one')
       if (user.disabled) throw new Fault(userDisabled, `user ${userId} is disabled; ask a superadmin`)
       if (rehashed) await em.nativeUpdate(Password, { userId }, { hash: rehashed })
-      return sessions.open(em, { userId, remoteAddr })
+      return sessions.open(em, { userId, remoteAddr, keyHash })
     })
     return { token, changeRequired: row.changeRequired }
   }

@@ -5,14 +5,15 @@ import type { Call } from '../../kernel/http/route.ts'
 import { User } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Users } from '../users/exports.ts'
-import type { Attempts } from './attempts.ts'
 import { alreadyBootstrapped, setupTokenInvalid, setupTokenRequired } from './codes.ts'
 import type { Setup } from './exports.ts'
-import type { HashPool } from './hash-pool.ts'
-import { type Passwords, refuseNew } from './passwords.ts'
-import type { RunningTime } from './running-time.ts'
+import type { HashPool } from './password/hash-pool.ts'
+import { refuseNew } from './password/password-strength.ts'
+import type { Passwords } from './password/passwords.ts'
 import type { OnboardBody, Onboarded } from './schema.ts'
 import { openSetupToken } from './setup-token.ts'
+import type { Attempts } from './throttle/attempts.ts'
+import type { RunningTime } from './throttle/running-time.ts'
 
 interface Deps extends Kernel {
   readonly users: Users
@@ -68,7 +69,7 @@ export function openOnboarding(deps: Deps): Onboarding {
     await verifyToken(body.setup_token ?? '', body.user_id, requestInfo.remoteAddr)
     const { user_id: userId, display_name: displayName } = body
     const user = users.check({ userId, displayName, role: 'superadmin' })
-    refuseNew(body.password, body.password_confirm)
+    await refuseNew(body.password, body.password_confirm, user)
     const hash = await hashPool.run(argon => argon.hash(body.password))
 
     await change({ kind: 'user', id: user.userId }, async em => {

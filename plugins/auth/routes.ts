@@ -3,15 +3,18 @@ import { Fault, unauthenticated, userDisabled, userNotFound } from '../../kernel
 import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import type { MountedPlugins } from '../http/exports.ts'
 import { invalidDisplayName, invalidUserId, reservedUserId, userAlreadyExists } from '../users/exports.ts'
 import * as codes from './codes.ts'
 import type { Setup, SignIn } from './exports.ts'
 import type { Login } from './login.ts'
 import type { Onboarding } from './onboarding.ts'
-import type { Passwords } from './passwords.ts'
-import type { Recovery } from './recovery.ts'
+import type { Passwords } from './password/passwords.ts'
+import type { Recovery } from './password/recovery.ts'
 import * as schemas from './schema.ts'
-import { cookieName, logoutAction, maxAgeMs, passwordChangeAction, type Sessions } from './sessions.ts'
+import { isSignedIn } from './session/is-signed-in.ts'
+import { cookieName } from './session/session-cookie.ts'
+import { logoutAction, maxAgeMs, passwordChangeAction, type Sessions } from './session/sessions.ts'
 
 /** The services that the routes use. */
 export interface RouteDeps extends Kernel {
@@ -22,9 +25,10 @@ export interface RouteDeps extends Kernel {
   readonly signIn: SignIn
   readonly setup: Setup
   readonly recovery: Recovery
+  readonly mountedPlugins: MountedPlugins
 }
 
-const newPassword = [codes.passwordTooShort, codes.passwordTooLong, codes.busy]
+const newPassword = [codes.passwordTooShort, codes.passwordTooLong, codes.passwordTooWeak, codes.busy]
 const onboardErrors = [
   codes.setupTokenRequired,
   codes.setupTokenInvalid,
@@ -50,9 +54,12 @@ const status = defineRoute({
   url: '/v1/auth/status',
   action: 'auth.status',
   access: 'public',
-  summary: 'Returns whether the first administrator must still be created.',
+  summary: 'Returns whether the first administrator must still be created, and whether a user is signed in.',
   schema: () => ({ reply: schemas.Status, errors: [] }),
-  run: async ({ onboarding }: RouteDeps) => ({ onboarding_required: await onboarding.isRequired() })
+  run: async (deps: RouteDeps, { requestInfo }) => ({
+    onboarding_required: await deps.onboarding.isRequired(),
+    signed_in: await isSignedIn(deps, requestInfo)
+  })
 })
 
 const onboard = defineRoute({
@@ -73,7 +80,8 @@ const login = defineRoute({
   action: 'auth.login',
   access: 'public',
   summary: 'Opens a web session.',
-  description: 'Checks a password and sets the cookie `svc_session`.',
+  description:
+    'Checks a password and sets the cookie `svc_session`. With `X-Svc-Session-Key`, the session accepts its cookie only together with the same header.',
   schema: () => ({
     body: schemas.LoginBody,
     reply: schemas.LoggedIn,
@@ -90,12 +98,12 @@ const logout = defineRoute({
   method: 'POST',
   url: '/v1/auth/logout',
   action: logoutAction,
-  access: 'user',
+  access: 'self',
   status: 204,
   summary: 'Ends the web session of the cookie.',
   schema: () => ({ reply: Type.Void(), errors: [] }),
-  async run({ sessions, signIn }: RouteDeps, call) {
-    if (sessions.currentHash(call) === null)
+  async run({ store, sessions, signIn }: RouteDeps, call) {
+    if (!(await store.read(em => sessions.findCurrent(em, call))))
       throw new Fault(unauthenticated, 'only a web session can log out; revoke a bearer token instead')
     await call.change({ kind: 'user', id: call.principal.userId }, em => signIn.end(em, call))
   }
@@ -105,7 +113,7 @@ const changePassword = defineRoute({
   method: 'POST',
   url: '/v1/users/me/password',
   action: passwordChangeAction,
-  access: 'user',
+  access: 'self',
   status: 204,
   summary: 'Changes your own password.',
   description: 'Ends your other sessions.',
@@ -143,7 +151,7 @@ const endSession = defineRoute({
   method: 'DELETE',
   url: '/v1/users/me/sessions/:session_id',
   action: 'session.end',
-  access: 'user',
+  access: 'self',
   status: 204,
   summary: 'Ends one of your own web sessions.',
   schema: () => ({

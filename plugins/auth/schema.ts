@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { closed, timeOf, UserId } from '../../kernel/http/schema.ts'
+import { closed, orNull, timeOf, UserId } from '../../kernel/http/schema.ts'
 
 const Text = (description: string, example: string) => Type.String({ description, examples: [example] })
 const Password = (description = '12 to 1024 bytes.') => Text(description, 'correct horse battery staple')
@@ -9,6 +9,10 @@ export const Status = closed({
   onboarding_required: Type.Boolean({
     description: 'There is no superadmin yet. The setup token in the log is needed to create one.',
     examples: [false]
+  }),
+  signed_in: orNull(Type.Boolean(), {
+    description: 'Whether the request has a valid session; null: another plugin may know the caller.',
+    examples: [true]
   })
 })
 

@@ -5,7 +5,7 @@ import { StoreValue } from '../../kernel/identity/entities.ts'
 import { hashOf, isSame, newSecret } from '../../kernel/identity/secret.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { afterCommit } from '../../kernel/store/after-commit.ts'
-import type { RunningTime } from './running-time.ts'
+import type { RunningTime } from './throttle/running-time.ts'
 
 const lifeMs = 30 * 60_000
 const name = 'setup_token'

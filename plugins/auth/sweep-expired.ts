@@ -1,6 +1,6 @@
 import type { Kernel } from '../../kernel/plugin.ts'
-import type { Sessions } from './sessions.ts'
-import type { Throttle } from './throttle.ts'
+import type { Sessions } from './session/sessions.ts'
+import type { Throttle } from './throttle/throttle.ts'
 
 interface Services extends Pick<Kernel, 'store' | 'log'> {
   readonly sessions: Sessions

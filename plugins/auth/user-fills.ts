@@ -2,18 +2,21 @@
 import { Type } from 'typebox'
 import { Fault } from '../../kernel/base/errors.ts'
 import type { Creation, Removal, RowField } from '../users/exports.ts'
-import { busy, initialPasswordRequired, passwordTooLong, passwordTooShort } from './codes.ts'
+import { busy, initialPasswordRequired, passwordTooLong, passwordTooShort, passwordTooWeak } from './codes.ts'
 import { Password } from './entities.ts'
-import type { HashPool } from './hash-pool.ts'
-import { type Passwords, refuseWeak } from './passwords.ts'
-import type { ResetLimit } from './reset-limit.ts'
-import type { Sessions } from './sessions.ts'
+import type { HashPool } from './password/hash-pool.ts'
+import { refuseWeak } from './password/password-strength.ts'
+import type { Passwords } from './password/passwords.ts'
+import type { Sessions } from './session/sessions.ts'
+import type { KnownAddresses } from './throttle/known-addresses.ts'
+import type { ResetLimit } from './throttle/reset-limit.ts'
 
 interface Deps {
   readonly hashPool: HashPool
   readonly passwords: Passwords
   readonly sessions: Sessions
   readonly resetLimit: ResetLimit
+  readonly knownAddresses: KnownAddresses
 }
 
 export const changeRequired: RowField = {
@@ -41,8 +44,8 @@ const InitialPassword = Type.Object({
 
 export const initialPassword = ({ hashPool, passwords }: Deps): Creation => ({
   properties: InitialPassword.properties,
-  errors: [initialPasswordRequired, passwordTooShort, passwordTooLong, busy],
-  async prepare(body) {
+  errors: [initialPasswordRequired, passwordTooShort, passwordTooLong, passwordTooWeak, busy],
+  async prepare(body, owner) {
     const given = body as Type.Static<typeof InitialPassword>
     const { initial_password: password, password_change_required: isTemporary } = given
     if (password === undefined) {
@@ -50,17 +53,18 @@ export const initialPassword = ({ hashPool, passwords }: Deps): Creation => ({
         throw new Fault(initialPasswordRequired, 'initial_password is missing: there is nothing to change')
       return async () => {}
     }
-    refuseWeak(password)
+    await refuseWeak(password, owner)
     const hash = await hashPool.run(argon => argon.hash(password))
     return (userId, em) => passwords.set(em, userId, hash, isTemporary ? 'temporary' : 'permanent')
   }
 })
 
-export const removal = ({ sessions, resetLimit }: Deps): Removal => ({
+export const removal = ({ sessions, resetLimit, knownAddresses }: Deps): Removal => ({
   async remove({ id }, em) {
     await em.nativeDelete(Password, { userId: id })
     await sessions.endAll(em, id)
     await resetLimit.forget(em, id)
+    await knownAddresses.forget(em, id)
     return { ids: [] }
   }
 })

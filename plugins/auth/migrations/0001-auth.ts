@@ -13,12 +13,18 @@ export class Auth0001 extends Migration {
       "id" varchar(26) not null primary key,
       "user_id" varchar(32) not null,
       "token_hash" varchar(64) not null,
+      "key_hash" varchar(64) null,
       "remote_addr" varchar(45) not null,
       "created_at" bigint not null,
       "last_seen_at" bigint not null,
       "method" varchar(16) not null default 'session')`)
     this.addSql('create index "auth_session_user_id_index" on "auth_session" ("user_id")')
     this.addSql('create unique index "auth_session_token_hash_unique" on "auth_session" ("token_hash")')
+    this.addSql(`create table "auth_known_address" (
+      "id" varchar(64) not null primary key,
+      "user_id" varchar(32) not null,
+      "used_at" bigint not null)`)
+    this.addSql('create index "auth_known_address_user_id_index" on "auth_known_address" ("user_id")')
     this.addSql(`create table "auth_throttle" (
       "id" varchar(64) not null primary key,
       "times" ${json} not null,

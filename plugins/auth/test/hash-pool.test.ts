@@ -1,5 +1,5 @@
 import t from 'tap'
-import { openHashPool } from '../hash-pool.ts'
+import { openHashPool } from '../password/hash-pool.ts'
 
 /** Returns work that ends when the test calls its entry in `ends`. */
 function pendingWork() {
@@ -23,6 +23,32 @@ t.test('some hashes run, some wait, and the rest are refused with a time to retr
   }
   t.equal(ends.length, 5)
   t.doesNotThrow(hashPool.refuseIfFull)
+})
+
+t.test('a flood of one address or one subject makes room for others, and for nobody else', async t => {
+  const floods = [
+    (i: number) => ({ address: '198.51.100.7', subject: `guess-${i}` }),
+    (i: number) => ({ address: `198.51.100.${i}`, subject: 'root' })
+  ]
+  for (const originOf of floods) {
+    const { ends, work } = pendingWork()
+    const hashPool = openHashPool(1, 4)
+    const flood = Array.from({ length: 5 }, (_, i) => hashPool.run(work, originOf(i)))
+    const refusals: number[] = []
+    for (const [i, one] of flood.entries()) one.catch(() => refusals.push(i))
+    const others = [1, 2].map(i => ({ address: `203.0.113.${i}`, subject: `user-${i}` }))
+
+    t.throws(() => hashPool.refuseIfFull(originOf(9)), { message: /too many passwords/ })
+    await t.rejects(hashPool.run(work, originOf(9)), { message: /too many passwords/ })
+    const served = others.map(origin => hashPool.run(work, origin))
+
+    for (let i = 0; i < 5; i++) {
+      ends[i]?.()
+      await new Promise(resolve => setImmediate(resolve))
+    }
+    await Promise.all(served)
+    t.strictSame(refusals, [4, 3], 'the latest of the flood')
+  }
 })
 
 t.test('failed work frees its slot', async t => {

@@ -135,6 +135,22 @@ t.test('a session of a disabled user is refused', async t => {
   t.equal((await page.call('GET', '/v1/auth/status')).status, 200)
 })
 
+t.test(
+  'a page learns from the status whether a user is signed in, and the question is not audited',
+  async t => {
+    const app = await onboardedServer(t)
+    const page = await signedInBrowser(app)
+    const before = app.decisions.length
+
+    t.match(await page.call('GET', '/v1/auth/status'), { body: { signed_in: true } })
+    const ask = (headers: Record<string, string>) => app.call('GET', '/v1/auth/status', undefined, headers)
+    t.match(await ask({ authorization: '' }), { body: { signed_in: false } })
+    t.match(await ask({ authorization: '', cookie: 'svc_session=unknown' }), { body: { signed_in: false } })
+
+    t.equal(app.decisions.length, before)
+  }
+)
+
 t.test('a user has at most 20 sessions; the oldest end', async t => {
   const app = await onboardedServer(t)
   const oldest = await signedInBrowser(app)

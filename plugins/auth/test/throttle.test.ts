@@ -6,9 +6,10 @@ import { isOnPostgres } from '../../../kit/test-store.ts'
 import { openStoreIn } from '../../../test/support/store.ts'
 import { Failures } from '../entities.ts'
 import auth from '../plugin.ts'
-import { openResetLimit } from '../reset-limit.ts'
-import { openRunningTime } from '../running-time.ts'
-import { type Attempt, openThrottle, type Throttle } from '../throttle.ts'
+import { openKnownAddresses } from '../throttle/known-addresses.ts'
+import { openResetLimit } from '../throttle/reset-limit.ts'
+import { openRunningTime } from '../throttle/running-time.ts'
+import { type AddressLock, type Attempt, openThrottle, type Throttle } from '../throttle/throttle.ts'
 
 const minuteMs = 60_000
 const ann: Attempt = { action: 'login', subject: 'ann', remoteAddr: '192.0.2.1' }
@@ -17,7 +18,15 @@ async function throttleFixture(t: Test, { maxRows = 100_000, dir = t.testdir(), 
   const store = await openStoreIn(t, dir, [kernelStore, auth])
   t.teardown(() => store.close())
   const runningTime = openRunningTime({ store, clock })
-  return { store, clock, dir, runningTime, throttle: openThrottle({ store, runningTime }, maxRows) }
+  const knownAddresses = openKnownAddresses({ clock })
+  return {
+    store,
+    clock,
+    dir,
+    runningTime,
+    throttle: openThrottle({ store, runningTime, knownAddresses }, maxRows),
+    knownAddresses
+  }
 }
 
 async function failTimes(throttle: Throttle, times: number, attempt: (i: number) => Attempt): Promise<void> {
@@ -25,9 +34,10 @@ async function failTimes(throttle: Throttle, times: number, attempt: (i: number)
 }
 
 /** Returns the seconds that a caller must wait; 0 if it may try. */
-async function waitOf(attempted: Promise<void>): Promise<number> {
+async function waitOf(attempted: Promise<unknown>): Promise<number> {
   try {
-    await attempted
+    const lock = (await attempted) as AddressLock | null | undefined
+    if (lock && !lock.isKnown) throw lock.refusal
     return 0
   } catch (error) {
     return (error as { details: { retry_after_secs: number } }).details.retry_after_secs
@@ -203,7 +213,11 @@ t.test(
 
     await otherTime.save()
 
-    const there = openThrottle({ store, runningTime: otherTime })
+    const there = openThrottle({
+      store,
+      runningTime: otherTime,
+      knownAddresses: openKnownAddresses({ clock })
+    })
     await failTimes(there, 5, () => ann)
     const waits = [await waitOf(throttle.check(ann)), await waitOf(there.check(ann))]
     t.ok(

@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/sql'
-import { Fault, rateLimited } from '../../kernel/base/errors.ts'
-import { hashOf } from '../../kernel/identity/secret.ts'
-import { Failures } from './entities.ts'
+import { Fault, rateLimited } from '../../../kernel/base/errors.ts'
+import { hashOf } from '../../../kernel/identity/secret.ts'
+import { Failures } from '../entities.ts'
 import type { RunningTime } from './running-time.ts'
 
 const hourMs = 3_600_000

@@ -1,21 +1,22 @@
 import { randomBytes } from 'node:crypto'
 import type { EntityManager } from '@mikro-orm/sql'
-import { Fault } from '../../kernel/base/errors.ts'
-import { newId } from '../../kernel/base/id.ts'
-import type { Call } from '../../kernel/http/route.ts'
-import { Credential, User } from '../../kernel/identity/entities.ts'
-import { hashOf, newToken } from '../../kernel/identity/secret.ts'
-import type { Kernel } from '../../kernel/plugin.ts'
-import { noteRevoked } from '../../kernel/store/sql/store-watch.ts'
-import type { Users } from '../users/exports.ts'
-import { alreadyBootstrapped, invalidPasswordReset } from './codes.ts'
+import { Fault } from '../../../kernel/base/errors.ts'
+import { newId } from '../../../kernel/base/id.ts'
+import type { Call } from '../../../kernel/http/route.ts'
+import { Credential, User } from '../../../kernel/identity/entities.ts'
+import { hashOf, newToken } from '../../../kernel/identity/secret.ts'
+import type { Kernel } from '../../../kernel/plugin.ts'
+import { noteRevoked } from '../../../kernel/store/sql/store-watch.ts'
+import type { Users } from '../../users/exports.ts'
+import { alreadyBootstrapped, invalidPasswordReset } from '../codes.ts'
+import { hasSuperadmin } from '../onboarding.ts'
+import type { ResetBody, ResetReply } from '../schema.ts'
+import type { Sessions } from '../session/sessions.ts'
+import type { ResetLimit } from '../throttle/reset-limit.ts'
+import type { Throttle } from '../throttle/throttle.ts'
 import type { HashPool } from './hash-pool.ts'
-import { hasSuperadmin } from './onboarding.ts'
-import { type Duration, type Passwords, passwordUnchangedFault, refuseWeak } from './passwords.ts'
-import type { ResetLimit } from './reset-limit.ts'
-import type { ResetBody, ResetReply } from './schema.ts'
-import type { Sessions } from './sessions.ts'
-import type { Throttle } from './throttle.ts'
+import { refuseLength, refuseWeak } from './password-strength.ts'
+import { type Duration, type Passwords, passwordUnchangedFault } from './passwords.ts'
 
 const superadminId = '_superadmin'
 
@@ -34,6 +35,8 @@ interface ResetOptions {
   readonly apiTokens: 'keep' | 'revoke'
 }
 
+type ResetCall = Pick<Call, 'principal' | 'requestInfo' | 'change'>
+
 /** Restores access, for superadmins and for the commands that work on the data directory. */
 export interface Recovery {
   /** Creates the first superadmin and returns its bearer token. Throws `already_bootstrapped`. */
@@ -41,7 +44,7 @@ export interface Recovery {
   /** Sets a temporary password, for the command `reset-password`. */
   reset(userId: string, apiTokens: ResetOptions['apiTokens']): Promise<ResetReply>
   /** Resets a password for a superadmin. */
-  resetBy(userId: string, body: ResetBody, call: Pick<Call, 'requestInfo' | 'change'>): Promise<ResetReply>
+  resetBy(userId: string, body: ResetBody, call: ResetCall): Promise<ResetReply>
 }
 
 export function openRecovery(deps: Deps): Recovery {
@@ -49,7 +52,8 @@ export function openRecovery(deps: Deps): Recovery {
 
   /** Hashes the password, which is slow, before the transaction. Returns the function to run in it. */
   async function prepare(userId: string, { newPassword, duration, apiTokens }: ResetOptions) {
-    await store.read(em => users.get(em, userId)) // do not hash for an unknown user
+    const { displayName } = await store.read(em => users.get(em, userId)) // do not hash for an unknown user
+    if (newPassword !== null) await refuseWeak(newPassword, { userId, displayName })
     const password = newPassword ?? randomBytes(15).toString('base64url')
     const hash = await hashPool.run(async argon => {
       if (newPassword !== null && (await passwords.verify(argon, userId, newPassword)))
@@ -76,10 +80,10 @@ export function openRecovery(deps: Deps): Recovery {
   async function resetBy(
     userId: string,
     body: ResetBody,
-    { requestInfo: { remoteAddr }, change }: Pick<Call, 'requestInfo' | 'change'>
+    { principal, requestInfo: { remoteAddr }, change }: ResetCall
   ): Promise<ResetReply> {
     const options = parseResetOptions(body)
-    await throttle.checkAddress({ action: 'password', subject: userId, remoteAddr })
+    await throttle.checkAddress({ action: 'password', subject: principal.userId, remoteAddr })
     await store.read(em => resetLimit.check(em, userId))
     const apply = await prepare(userId, options)
     return change({ kind: 'user', id: userId }, async em => {
@@ -101,7 +105,8 @@ async function revokeTokens(userId: string, revokedAt: number, em: EntityManager
 }
 
 function parseResetOptions({ new_password, temporary = true, keep_api_tokens }: ResetBody): ResetOptions {
-  if (new_password !== undefined) refuseWeak(new_password)
+  if (new_password !== undefined)
+    refuseLength(new_password) // before the user is looked up
   else if (!temporary)
     throw new Fault(
       invalidPasswordReset,

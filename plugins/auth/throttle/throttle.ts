@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { EntityManager } from '@mikro-orm/sql'
-import { Fault, rateLimited } from '../../kernel/base/errors.ts'
-import { networkOf } from '../../kernel/base/network.ts'
-import type { Kernel } from '../../kernel/plugin.ts'
-import { Failures } from './entities.ts'
+import { Fault, rateLimited } from '../../../kernel/base/errors.ts'
+import { networkOf } from '../../../kernel/base/network.ts'
+import type { Kernel } from '../../../kernel/plugin.ts'
+import { Failures } from '../entities.ts'
+import type { KnownAddresses } from './known-addresses.ts'
 import type { RunningTime } from './running-time.ts'
 
 export interface Attempt {
@@ -44,48 +45,61 @@ const subjectLimit: Limit = {
   windowMs: quarterHourMs,
   lockMs: null // otherwise anyone could lock anyone out
 }
+/** Instead of the lockout of the address, for a subject that has signed in from it. Its failures count only here. */
+const knownLimit: Limit = {
+  ...callerLimit,
+  keyOf: ({ subject, remoteAddr }) => JSON.stringify(['known', subject, networkOf(remoteAddr)])
+}
 const limits: readonly Limit[] = [callerLimit, addressLimit, subjectLimit]
 const pacedLimits = limits.filter(({ lockMs }) => lockMs === null)
 
 interface Deps extends Pick<Kernel, 'store'> {
+  readonly knownAddresses: Pick<KnownAddresses, 'has'>
   readonly runningTime: RunningTime
+}
+
+/** A lockout of the caller's address. */
+export interface AddressLock {
+  readonly isKnown: boolean // the subject has signed in from this address, and may try
+  readonly refusal: Fault // for an unknown caller, and for a wrong secret of a known one
 }
 
 /** Refuses attempts at secrets after too many failures. The counts survive a restart. */
 export interface Throttle {
-  /** Throws `rate_limited` during a lockout. */
-  check(attempt: Attempt): Promise<void>
-  /** Checks only the lockout of the address, for an action that is not an attempt at a secret. */
+  /** Returns the lockout of the address, if there is one. Throws `rate_limited` during other lockouts. */
+  check(attempt: Attempt): Promise<AddressLock | null>
+  /** Throws during a lockout of the address, unless the subject is known there: for an action that is no attempt. */
   checkAddress(attempt: Attempt): Promise<void>
   /** Checks like `check`. If the subject is slowed, also uses its one attempt per second. */
-  admit(attempt: Attempt): Promise<void>
-  recordFailure(attempt: Attempt): Promise<void>
+  admit(attempt: Attempt): Promise<AddressLock | null>
+  /** `lock` is the result of `admit`. */
+  recordFailure(attempt: Attempt, lock?: AddressLock | null): Promise<void>
   /** Call it after the right secret: deletes the failures of this subject at this address in this action. */
   clear(attempt: Attempt): Promise<void>
   /** Deletes counts without a failure for a day; returns their number. */
   sweep(em: EntityManager): Promise<number>
 }
 
-export function openThrottle({ store, runningTime: time }: Deps, maxRows = 100_000): Throttle {
-  async function refuseLocked(em: EntityManager, attempt: Attempt, by = limits): Promise<void> {
-    const rows = await em.find(Failures, { id: by.map(limit => failureKey(limit, attempt)) })
-    const now = await time.now(em)
-    const waitMs = Math.max(...rows.map(row => lockEnd(row) - now), 0)
-    if (waitMs === 0) return
-    const secs = Math.ceil(waitMs / 1000)
-    throw new Fault(rateLimited, `too many failed attempts; try again in ${secs} s`, {
-      details: { retry_after_secs: secs }
-    })
-  }
+export function openThrottle(
+  { store, runningTime: time, knownAddresses }: Deps,
+  maxRows = 100_000
+): Throttle {
+  const judge = openJudge({ time, knownAddresses })
 
-  const check = (attempt: Attempt): Promise<void> => store.read(em => refuseLocked(em, attempt))
+  const check = (attempt: Attempt): Promise<AddressLock | null> => store.read(em => judge(em, attempt))
 
   const checkAddress = (attempt: Attempt): Promise<void> =>
-    store.read(em => refuseLocked(em, attempt, [addressLimit]))
+    store.read(async em => {
+      const addressRow = await em.findOne(Failures, { id: failureKey(addressLimit, attempt) })
+      const waitMs = addressRow ? lockEnd(addressRow) - (await time.now(em)) : 0
+      if (waitMs > 0 && !(await knownAddresses.has(em, attempt.subject, attempt.remoteAddr)))
+        throw refusalFor(waitMs)
+    })
 
-  async function admit(attempt: Attempt): Promise<void> {
-    await store.change(async em => {
-      await refuseLocked(em, attempt)
+  function admit(attempt: Attempt): Promise<AddressLock | null> {
+    return store.change(async em => {
+      const lock = await judge(em, attempt)
+      if (lock?.isKnown === false) return lock
       const now = await time.now(em)
       for (const limit of pacedLimits) {
         const id = failureKey(limit, attempt)
@@ -93,13 +107,14 @@ export function openThrottle({ store, runningTime: time }: Deps, maxRows = 100_0
         if (row && recentFailures(row, limit, now).length >= limit.failures)
           await em.nativeUpdate(Failures, { id }, { lockedUntil: now + paceMs })
       }
+      return lock
     })
   }
 
-  async function recordFailure(attempt: Attempt): Promise<void> {
+  async function recordFailure(attempt: Attempt, lock: AddressLock | null = null): Promise<void> {
     await store.change(async em => {
       const now = await time.now(em)
-      for (const limit of limits) {
+      for (const limit of lock ? [knownLimit] : limits) {
         const id = failureKey(limit, attempt)
         const row = await em.findOne(Failures, { id, updatedAt: { $gt: now - retentionMs } })
         await em.upsert(Failures, { id, ...addFailure(row, limit, now), updatedAt: now })
@@ -109,7 +124,7 @@ export function openThrottle({ store, runningTime: time }: Deps, maxRows = 100_0
   }
 
   async function clear(attempt: Attempt): Promise<void> {
-    const id = failureKey(callerLimit, attempt)
+    const id = [callerLimit, knownLimit].map(limit => failureKey(limit, attempt))
     const hasFailed = await store.read(em => em.count(Failures, { id }))
     if (hasFailed) await store.change(em => em.nativeDelete(Failures, { id }))
   }
@@ -118,6 +133,36 @@ export function openThrottle({ store, runningTime: time }: Deps, maxRows = 100_0
     em.nativeDelete(Failures, { updatedAt: { $lte: (await time.now(em)) - retentionMs } })
 
   return { check, checkAddress, admit, recordFailure, clear, sweep }
+}
+
+type JudgeDeps = Pick<Deps, 'knownAddresses'> & { readonly time: RunningTime }
+
+/** Returns the function that finds the lockout of an address, and throws during other lockouts. */
+function openJudge({ time, knownAddresses }: JudgeDeps) {
+  return async (em: EntityManager, attempt: Attempt): Promise<AddressLock | null> => {
+    const rows = await em.find(Failures, { id: [...limits, knownLimit].map(one => failureKey(one, attempt)) })
+    const now = await time.now(em)
+    const waitMs = (...by: readonly Limit[]): number => {
+      const ids = by.map(limit => failureKey(limit, attempt))
+      return Math.max(...rows.filter(({ id }) => ids.includes(id)).map(row => lockEnd(row) - now), 0)
+    }
+    const ownMs = waitMs(callerLimit, subjectLimit)
+    const addressMs = waitMs(addressLimit)
+    if (addressMs > 0) {
+      const mayTry = ownMs === 0 && waitMs(knownLimit) === 0
+      const isKnown = mayTry && (await knownAddresses.has(em, attempt.subject, attempt.remoteAddr))
+      return { isKnown, refusal: refusalFor(Math.max(ownMs, addressMs)) }
+    }
+    if (ownMs > 0) throw refusalFor(ownMs)
+    return null
+  }
+}
+
+function refusalFor(waitMs: number): Fault {
+  const secs = Math.ceil(waitMs / 1000)
+  return new Fault(rateLimited, `too many failed attempts; try again in ${secs} s`, {
+    details: { retry_after_secs: secs }
+  })
 }
 
 async function deleteSurplus(em: EntityManager, maxRows: number): Promise<void> {

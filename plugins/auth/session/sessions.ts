@@ -1,18 +1,19 @@
 import type { EntityManager } from '@mikro-orm/sql'
-import { timestamp } from '../../kernel/base/clock.ts'
-import { Fault, userDisabled } from '../../kernel/base/errors.ts'
-import { newId } from '../../kernel/base/id.ts'
-import type { Authenticator } from '../../kernel/http/principal.ts'
-import type { Call } from '../../kernel/http/route.ts'
-import { User } from '../../kernel/identity/entities.ts'
-import { hashOf, newSecret } from '../../kernel/identity/secret.ts'
-import type { Kernel } from '../../kernel/plugin.ts'
-import { selfReadAction, type Users } from '../users/exports.ts'
-import { sessionNotFound } from './codes.ts'
-import { Password, Session } from './entities.ts'
-import type { SessionRow } from './schema.ts'
+import { timestamp } from '../../../kernel/base/clock.ts'
+import { Fault, userDisabled } from '../../../kernel/base/errors.ts'
+import { newId } from '../../../kernel/base/id.ts'
+import type { Authenticator } from '../../../kernel/http/principal.ts'
+import type { Call } from '../../../kernel/http/route.ts'
+import { User } from '../../../kernel/identity/entities.ts'
+import { hashOf, newSecret } from '../../../kernel/identity/secret.ts'
+import type { Kernel } from '../../../kernel/plugin.ts'
+import { selfReadAction, type Users } from '../../users/exports.ts'
+import { sessionNotFound } from '../codes.ts'
+import { Password, Session } from '../entities.ts'
+import type { SessionRow } from '../schema.ts'
+import type { KnownAddresses } from '../throttle/known-addresses.ts'
+import { findRequestSession, findSession } from './request-session.ts'
 
-export const cookieName = 'svc_session'
 export const maxAgeMs = 7 * 24 * 3_600_000
 const maxIdleMs = 8 * 3_600_000
 const maxPerUser = 20
@@ -25,18 +26,20 @@ const temporaryActions = [selfReadAction, passwordChangeAction, logoutAction]
 
 interface Deps extends Kernel {
   readonly users: Users
+  readonly knownAddresses: KnownAddresses
 }
 type Caller = Pick<Call, 'principal' | 'requestInfo'>
 
 interface NewSession {
   readonly userId: string
   readonly remoteAddr: string
+  readonly keyHash: string | null // of the key that each request must present; null: none
   readonly method?: string
 }
 
 /** Opens, lists and ends web sessions. */
 export interface Sessions {
-  /** Opens a session and returns the value of its cookie. Ends the user's oldest sessions beyond 20. */
+  /** Opens a session and returns the value of its cookie. Ends the user's oldest sessions beyond 20, and records the address. */
   open(em: EntityManager, session: NewSession): Promise<string>
   /** Ends all sessions of a user; returns their number. */
   endAll(em: EntityManager, userId: string): Promise<number>
@@ -49,17 +52,17 @@ export interface Sessions {
   sweep(em: EntityManager): Promise<number>
   /** Call it at start. If the clock was set back, resets later times to now, so that sessions do not outlast their limits. */
   redate(em: EntityManager): Promise<void>
-  /** Returns the hash of the caller's session cookie, or null for a caller with a bearer token. */
-  currentHash(caller: Pick<Caller, 'requestInfo'>): string | null
+  /** Returns the session of a request, or null if it has none, for example because it has a bearer token. */
+  findCurrent(em: EntityManager, caller: Pick<Caller, 'requestInfo'>): Promise<Session | null>
 }
 
-export function openSessions({ store, clock, users }: Deps): Sessions {
+export function openSessions({ store, clock, users, knownAddresses }: Deps): Sessions {
   const expired = () => expiredBefore(clock.steady())
   const sweep = (em: EntityManager): Promise<number> => em.nativeDelete(Session, expired())
 
   async function open(
     em: EntityManager,
-    { userId, remoteAddr, method = 'session' }: NewSession
+    { userId, remoteAddr, keyHash, method = 'session' }: NewSession
   ): Promise<string> {
     const token = newSecret()
     const now = clock.steady()
@@ -67,32 +70,39 @@ export function openSessions({ store, clock, users }: Deps): Sessions {
       id: newId(),
       userId,
       tokenHash: hashOf(token),
+      keyHash,
       remoteAddr: remoteAddr.slice(0, 45), // longest address; a proxy may send more
       method,
       createdAt: now,
       lastSeenAt: now
     })
     await em.nativeDelete(Session, { userId, ...expired() })
-    const newestFirst = { id: 'desc' } as const
-    const page = { orderBy: newestFirst, offset: maxPerUser, limit: maxPerUser, fields: ['id'] as const }
-    const excess = await em.find(Session, { userId }, page)
-    await em.nativeDelete(Session, { id: excess.map(({ id }) => id) })
+    await endExcess(em, userId)
+    await knownAddresses.record(em, userId, remoteAddr)
     return token
   }
 
   const endAll = (em: EntityManager, userId: string): Promise<number> => em.nativeDelete(Session, { userId })
 
-  const endOthers = (em: EntityManager, userId: string, caller: Caller): Promise<number> =>
-    em.nativeDelete(Session, { userId, tokenHash: { $ne: currentHash(caller) ?? '' } })
+  async function findCurrent(em: EntityManager, { requestInfo }: Pick<Caller, 'requestInfo'>) {
+    const isExpired = (session: Session): boolean => hasExpired(session, clock.steady())
+    const found = await findRequestSession(requestInfo, em, { find: findSession, isExpired })
+    return found?.session ?? null
+  }
+
+  async function endOthers(em: EntityManager, userId: string, caller: Caller): Promise<number> {
+    const current = await findCurrent(em, caller)
+    return em.nativeDelete(Session, { userId, id: { $ne: current?.id ?? '' } })
+  }
 
   async function list(caller: Caller): Promise<SessionRow[]> {
     const { userId } = caller.principal
-    const sessions = await store.read(async em => {
+    return store.read(async em => {
       await users.get(em, userId)
-      return em.find(Session, { userId, $not: expired() }, { orderBy: { id: 'asc' } })
+      const current = await findCurrent(em, caller)
+      const sessions = await em.find(Session, { userId, $not: expired() }, { orderBy: { id: 'asc' } })
+      return sessions.map(session => toRow(session, session.id === current?.id))
     })
-    const current = currentHash(caller)
-    return sessions.map(session => toRow(session, session.tokenHash === current))
   }
 
   async function end(em: EntityManager, userId: string, id: string): Promise<void> {
@@ -101,32 +111,23 @@ export function openSessions({ store, clock, users }: Deps): Sessions {
       throw new Fault(sessionNotFound, `you have no session ${id}`)
   }
 
-  async function redate(em: EntityManager): Promise<void> {
-    const now = clock.steady()
-    await em.nativeUpdate(Session, { createdAt: { $gt: now } }, { createdAt: now })
-    await em.nativeUpdate(Session, { lastSeenAt: { $gt: now } }, { lastSeenAt: now })
-  }
-
-  return { open, endAll, endOthers, list, end, sweep, redate, currentHash }
+  return { open, endAll, endOthers, list, end, sweep, redate: em => redate(em, clock.steady()), findCurrent }
 }
 
-const currentHash = ({
-  requestInfo: { authorization, cookies }
-}: Pick<Caller, 'requestInfo'>): string | null => {
-  const token = cookies[cookieName]
-  return authorization === undefined && token !== undefined ? hashOf(token) : null
+async function redate(em: EntityManager, now: number): Promise<void> {
+  await em.nativeUpdate(Session, { createdAt: { $gt: now } }, { createdAt: now })
+  await em.nativeUpdate(Session, { lastSeenAt: { $gt: now } }, { lastSeenAt: now })
 }
 
-/** Returns the session of a cookie with this hash, and its user. */
-async function findSession(tokenHash: string, em: EntityManager) {
-  const session = await em.findOne(Session, { tokenHash })
-  const user = session && (await em.findOne(User, { id: session.userId }))
-  if (!user) return null
-  const password = await em.findOne(Password, { userId: user.id })
-  return { session, user, mustChange: password?.changeRequired === true }
+/** Ends the oldest sessions of the user beyond the maximum. */
+async function endExcess(em: EntityManager, userId: string): Promise<void> {
+  const newestFirst = { id: 'desc' } as const
+  const page = { orderBy: newestFirst, offset: maxPerUser, limit: maxPerUser, fields: ['id'] as const }
+  const excess = await em.find(Session, { userId }, page)
+  await em.nativeDelete(Session, { id: excess.map(({ id }) => id) })
 }
 
-export function openSessionAuthenticator({ store, clock }: Deps): Authenticator {
+export function openSessionAuthenticator({ store, clock }: Kernel): Authenticator {
   const tables = [Session, User, Password].map(({ meta }) => meta.tableName)
   const sessionOf = store.remembered(tables, findSession) // read at each request of a page
 
@@ -137,11 +138,12 @@ export function openSessionAuthenticator({ store, clock }: Deps): Authenticator 
       await store.change(em => em.nativeUpdate(Session, { id }, { lastSeenAt: now }))
   }
 
-  return async ({ cookies }, em) => {
-    const token = cookies[cookieName]
-    if (token === undefined) return null
-    const { session, user, mustChange } = (await sessionOf(hashOf(token), em)) ?? {}
-    if (!session || !user || hasExpired(session, clock.steady())) return null
+  const isExpired = (session: Session): boolean => hasExpired(session, clock.steady())
+
+  return async (info, em) => {
+    const found = await findRequestSession(info, em, { find: sessionOf, isExpired })
+    if (!found) return null
+    const { session, user, mustChange } = found
     if (user.disabled) throw new Fault(userDisabled, `user ${user.id} is disabled`)
     return {
       touch: () => touch(session),

@@ -1,22 +1,18 @@
 import type { EntityManager } from '@mikro-orm/sql'
-import { type Clock, latest } from '../../kernel/base/clock.ts'
-import { Fault } from '../../kernel/base/errors.ts'
-import type { Call } from '../../kernel/http/route.ts'
-import type { Kernel } from '../../kernel/plugin.ts'
-import { noteRevoked } from '../../kernel/store/sql/store-watch.ts'
-import type { Users } from '../users/exports.ts'
-import type { Attempts } from './attempts.ts'
-import {
-  invalidLogin,
-  passwordMismatch,
-  passwordTooLong,
-  passwordTooShort,
-  passwordUnchanged
-} from './codes.ts'
-import { Password } from './entities.ts'
+import { type Clock, latest } from '../../../kernel/base/clock.ts'
+import { Fault } from '../../../kernel/base/errors.ts'
+import { networkOf } from '../../../kernel/base/network.ts'
+import type { Call } from '../../../kernel/http/route.ts'
+import type { Kernel } from '../../../kernel/plugin.ts'
+import { noteRevoked } from '../../../kernel/store/sql/store-watch.ts'
+import type { Users } from '../../users/exports.ts'
+import { invalidLogin, passwordUnchanged } from '../codes.ts'
+import { Password } from '../entities.ts'
+import type { ChangeBody } from '../schema.ts'
+import type { Sessions } from '../session/sessions.ts'
+import type { Attempts } from '../throttle/attempts.ts'
 import type { Argon, HashPool } from './hash-pool.ts'
-import type { ChangeBody } from './schema.ts'
-import type { Sessions } from './sessions.ts'
+import { refuseNew } from './password-strength.ts'
 
 const temporaryMs = 24 * 3_600_000
 
@@ -55,15 +51,18 @@ export function openPasswords({ store, clock, users, sessions, attempt, hashPool
   async function changeOwn(body: ChangeBody, caller: Caller): Promise<void> {
     const { principal, requestInfo, change } = caller
     const { userId } = principal
-    refuseNew(body.new_password, body.new_password_confirm)
-    await store.read(em => users.get(em, userId)) // throws for the operator token, which is not a user
+    const { displayName } = await store.read(em => users.get(em, userId)) // throws for the operator token, which is not a user
+    await refuseNew(body.new_password, body.new_password_confirm, { userId, displayName })
     const before = await attempt(
       { action: 'password', subject: userId, remoteAddr: requestInfo.remoteAddr },
       argon => verify(argon, userId, body.current_password)
     )
     if (!before) throw new Fault(invalidLogin, 'current_password is wrong or has expired')
     if (body.new_password === body.current_password) throw passwordUnchangedFault()
-    const hash = await hashPool.run(argon => argon.hash(body.new_password))
+    const hash = await hashPool.run(argon => argon.hash(body.new_password), {
+      address: networkOf(requestInfo.remoteAddr),
+      subject: userId
+    })
     await change({ kind: 'user', id: userId }, async em => {
       const after = passwordColumns(hash, 'permanent', clock)
       if ((await em.nativeUpdate(Password, { userId, hash: before.hash }, after)) === 0)
@@ -95,16 +94,3 @@ const passwordColumns = (hash: string, duration: Duration, clock: Clock) => ({
   changedAt: clock.now(),
   expiresAt: duration === 'temporary' ? latest(clock) + temporaryMs : null
 })
-
-export function refuseWeak(password: string): void {
-  const bytes = Buffer.byteLength(password)
-  if (bytes < 12) throw new Fault(passwordTooShort, `the password has ${bytes} bytes; it needs at least 12`)
-  if (bytes > 1024)
-    throw new Fault(passwordTooLong, `the password has ${bytes} bytes; it may have at most 1024`)
-}
-
-export function refuseNew(password: string, confirmation: string): void {
-  refuseWeak(password)
-  if (password !== confirmation)
-    throw new Fault(passwordMismatch, 'the two passwords differ; enter the same one twice')
-}

@@ -2,11 +2,11 @@
 // stored in it have the same time left after a restart. Peer servers share it. Each stores its value every minute next to
 // the time of the database, so that its peers can compute the age of that value.
 import type { EntityManager } from '@mikro-orm/sql'
-import type { Release } from '../../kernel/base/releases.ts'
-import type { Kernel } from '../../kernel/plugin.ts'
-import { timeOf } from '../../kernel/store/postgres/dialect.ts'
-import { mayBeShared } from '../../kernel/store/sql/database.ts'
-import { Failures } from './entities.ts'
+import type { Release } from '../../../kernel/base/releases.ts'
+import type { Kernel } from '../../../kernel/plugin.ts'
+import { timeOf } from '../../../kernel/store/postgres/dialect.ts'
+import { mayBeShared } from '../../../kernel/store/sql/database.ts'
+import { Failures } from '../entities.ts'
 
 const timeKey = 'running-time' // the row that stores the time
 const saveMs = 60_000
