@@ -2,25 +2,37 @@
 import { readFileSync } from 'node:fs'
 import { parse as parseToml, stringify } from 'smol-toml'
 import { Fault, invalidSchema } from '../../kernel/base/errors.ts'
-import { type DocumentEntry, withoutNull } from '../rules/command-exports.ts'
+import {
+  type DeliveryOptions,
+  type DocumentEntry,
+  deliveryArgs,
+  withoutNull
+} from '../rules/command-exports.ts'
 
 /** Entries by kind. `apply` does not touch the objects of absent kinds. */
 export type Document = Readonly<Record<string, readonly DocumentEntry[]>>
 
+export interface DocumentFile {
+  readonly entries: Document
+  readonly delivery: DeliveryOptions // the server validates them
+}
+
 /** Throws `validation.schema` if the file cannot be read or has lists of other kinds. */
-export function readDocument(file: string, kinds: readonly string[]): Document {
-  const document = parse(file)
-  const problems = Object.entries(document).flatMap(([key, entries]) => {
+export function readDocument(file: string, kinds: readonly string[]): DocumentFile {
+  const properties = Object.entries(parse(file))
+  const lists = properties.filter(([key]) => !(key in deliveryArgs))
+  const problems = lists.flatMap(([key, entries]) => {
     if (!kinds.includes(key)) return [`${key} must be one of ${kinds.join(', ')}`]
     const isList =
       Array.isArray(entries) && entries.every(entry => typeof entry === 'object' && entry !== null)
     return isList ? [] : [`${key} must be a list of tables: write [[${key}]]`]
   })
   if (problems.length > 0) throw new Fault(invalidSchema, `${file}: ${problems.join('; ')}`)
-  return document
+  const delivery = properties.filter(([key]) => key in deliveryArgs)
+  return { entries: Object.fromEntries(lists) as Document, delivery: Object.fromEntries(delivery) }
 }
 
-function parse(file: string): Document {
+function parse(file: string): object {
   try {
     const text = readFileSync(file === '-' ? 0 : file, 'utf8')
     return Object(

@@ -6,6 +6,7 @@ import type { Principal } from '../../kernel/http/principal.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { timeOf } from '../../kernel/store/postgres/dialect.ts'
 import { mayBeShared } from '../../kernel/store/sql/database.ts'
+import { managesAll } from '../http/exports.ts'
 import { Lease } from './entities.ts'
 
 export const applyInProgress = defineCode('apply_in_progress', 409, 5)
@@ -24,7 +25,7 @@ export interface Leases {
 
 export function openLeases({ store, clock }: Pick<Kernel, 'store' | 'clock'>): Leases {
   /** Returns the user's own id as the scope, or '' for all resources. */
-  const scopeOf = ({ role, userId }: Principal): string => (role === 'superadmin' ? '' : userId)
+  const scopeOf = (caller: Principal): string => (managesAll(caller) ? '' : caller.userId)
 
   /** Reads the clock of the database, or of the only server. */
   const timeIn = (em: EntityManager): Promise<number> | number =>

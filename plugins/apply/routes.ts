@@ -5,7 +5,8 @@ import { defineRoute } from '../../kernel/http/route.ts'
 import { closed } from '../../kernel/http/schema.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
 import { applyInProgress, type Leases, leaseMs } from './leases.ts'
-import { documentBody, KindRow, kindRows } from './schema.ts'
+import { normalizeEntries, normalizeErrors } from './normalize-entries.ts'
+import { documentBody, KindRow, kindRows, normalDocument } from './schema.ts'
 
 interface Deps {
   readonly leases: Leases
@@ -33,7 +34,7 @@ const take = defineRoute({
   access: 'user',
   status: 201,
   summary: 'Takes a lease for applying a document.',
-  description: 'Each user can have one lease; all superadmins share one.',
+  description: 'Each user can have one lease; all operators and superadmins share one.',
   schema: () => ({ reply: Lease, errors: [applyInProgress] }),
   run: async ({ leases }: Deps, { principal }) => toReply(await leases.take(principal))
 })
@@ -67,12 +68,17 @@ const check = defineRoute({
   url: '/v1/apply-checks',
   action: 'apply.check',
   access: 'user',
-  status: 204,
+  reads: true,
+  bodyBytes: 256 * 1024, // of several entries, or of one as long as a rule can be
   summary: 'Validates the entries of a document without changes.',
   description:
-    'Checks only the schema. Ports and grants are checked when the objects are created. A long document can be sent in parts.',
-  schema: filled => ({ body: documentBody(filled), reply: Type.Void(), errors: [] }),
-  run: async () => {} // the schema has validated the body
+    'Returns the entries with each value as a record shows it, with ids of clients instead of names in the request. Ports and grants are checked when the objects are created. A long document can be sent in parts.',
+  schema: filled => ({
+    body: documentBody(filled),
+    reply: normalDocument(filled),
+    errors: normalizeErrors(filled)
+  }),
+  run: async ({ filled }: Deps, { body, principal }) => normalizeEntries(body, { filled, principal })
 })
 
 const kinds = defineList({

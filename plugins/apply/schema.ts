@@ -1,19 +1,35 @@
 // The API schemas of a document. Plugins define the schemas of its entries.
-import { type Static, Type } from 'typebox'
+import { type Static, type TSchema, Type } from 'typebox'
 import { closed } from '../../kernel/http/schema.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
-import { documentSchemaSlot } from '../http/exports.ts'
+import { type DocumentSchema, documentSchemaSlot } from '../http/exports.ts'
+import { type DeliveryOptions, type DocumentEntry, deliveryOptions } from '../rules/exports.ts'
+
+type Entries = Readonly<Record<string, readonly DocumentEntry[]>>
+
+const withKinds = (filled: SlotReader, entryOf: (kind: DocumentSchema) => TSchema) =>
+  Object.fromEntries(
+    filled(documentSchemaSlot).map(({ value }) => [
+      value.name,
+      Type.Optional(Type.Array(entryOf(value), { description: `Entries of [[${value.name}]].` }))
+    ])
+  )
 
 /** Returns the schema of a document or a part of one. */
 export const documentBody = (filled: SlotReader) =>
-  closed(
-    Object.fromEntries(
-      filled(documentSchemaSlot).map(({ value }) => [
-        value.name,
-        Type.Optional(Type.Array(value.entry(), { description: `Entries of [[${value.name}]].` }))
-      ])
-    ),
-    { $id: 'Document', examples: [{}] }
+  Type.Unsafe<Entries & DeliveryOptions>(
+    closed(
+      { ...withKinds(filled, kind => kind.entry()), ...deliveryOptions },
+      { $id: 'Document', examples: [{}] }
+    )
+  )
+
+export const normalDocument = (filled: SlotReader) =>
+  Type.Unsafe<Entries>(
+    closed(
+      withKinds(filled, () => Type.Record(Type.String(), Type.Unknown())),
+      { $id: 'NormalDocument', examples: [{}] }
+    )
   )
 
 export const KindRow = closed(

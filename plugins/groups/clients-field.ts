@@ -1,15 +1,24 @@
 // The rule field `clients` places a rule on a group. Only the server knows it: each client has a member like any other rule.
 import type { EntityManager } from '@mikro-orm/sql'
-import { clientNotFound, Fault } from '../../kernel/base/errors.ts'
+import { clientNotFound, type ErrorCode, Fault } from '../../kernel/base/errors.ts'
 import { Client } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Clients as ClientsService } from '../clients/exports.ts'
-import { clientNotGranted, type FieldCall, type LoadedField, ruleFieldSlot } from '../rules/exports.ts'
+import { managesAll } from '../http/exports.ts'
+import {
+  clientNotGranted,
+  type FieldCall,
+  type LoadedField,
+  type RuleCore,
+  type Rules,
+  ruleFieldSlot
+} from '../rules/exports.ts'
 import { GroupClients } from './entities.ts'
 import { type Clients, invalidClients, key, maxClients, parseClients, schema } from './group-clients.ts'
 
 export interface Deps extends Kernel {
   readonly clients: ClientsService
+  readonly rules: Pick<Rules, 'choosableClients'>
 }
 
 const own = [invalidClients, clientNotFound, clientNotGranted]
@@ -21,7 +30,6 @@ export const clientsField = ruleFieldSlot.fillWith(
     change: 'hot',
     body: schema,
     unlessGiven: 'stays',
-    updateEmpty: invalidClients,
     /** A getter, because commands read the field without services. */
     get errors() {
       return [...own, ...deps.clients.filterErrors()]
@@ -31,7 +39,8 @@ export const clientsField = ruleFieldSlot.fillWith(
       if ('selector' in clients) inField(() => deps.clients.requireFilter(clients))
       return clients
     },
-    check: (value: Clients, _rule, em, { principal }: FieldCall) => requireKnown(value, principal.role, em),
+    check: (value: Clients, rule, em, { principal }: FieldCall) =>
+      requireChoosable(deps, value, { rule, managesAll: managesAll(principal) }, em),
     async save(rule, clients: Clients, em) {
       await em.upsert(GroupClients, { rule, clients })
     },
@@ -63,16 +72,39 @@ const findExisting = async (ids: readonly string[], em: EntityManager): Promise<
     ({ id }) => id
   )
 
-/** Throws for ids of unknown clients. A client that is deleted later only leaves the group. */
-async function requireKnown(value: Clients, role: string, em: EntityManager): Promise<void> {
+interface Edited {
+  readonly rule: RuleCore
+  readonly managesAll: boolean // the caller
+}
+
+/**
+ * Throws for ids of clients that the rule must not choose. Only callers who see all clients learn if such a client exists. A client that is
+ * deleted later only leaves the group.
+ */
+async function requireChoosable(
+  { rules }: Pick<Deps, 'rules'>,
+  value: Clients,
+  { rule, managesAll }: Edited,
+  em: EntityManager
+): Promise<void> {
   if ('selector' in value) return
   const known = new Set(await findExisting(value.ids, em))
   const unknown = value.ids.filter(id => !known.has(id))
-  if (unknown.length === 0) return
-  const details = { field: `/${key}/ids`, client_ids: unknown }
-  const named = `${unknown.slice(0, 3).join(', ')}${unknown.length > 3 ? ` and ${unknown.length - 3} more` : ''}`
-  if (role === 'superadmin') throw new Fault(clientNotFound, `there is no client ${named}`, { details })
-  throw new Fault(clientNotGranted, `you are not allowed to place rules on client ${named}`, { details })
+  if (managesAll && unknown.length > 0)
+    throw refusal(clientNotFound, unknown, names => `there is no client ${names}`)
+  const choosable = await rules.choosableClients(rule, em)
+  const refused = choosable === 'all' ? unknown : value.ids.filter(id => !known.has(id) || !choosable.has(id))
+  if (refused.length === 0) return
+  throw refusal(clientNotGranted, refused, names =>
+    managesAll
+      ? `no grant of ${rule.owner} covers client ${names}`
+      : `you are not allowed to place rules on client ${names}`
+  )
+}
+
+function refusal(code: ErrorCode, ids: readonly string[], messageOf: (names: string) => string): Fault {
+  const names = `${ids.slice(0, 3).join(', ')}${ids.length > 3 ? ` and ${ids.length - 3} more` : ''}`
+  return new Fault(code, messageOf(names), { details: { field: `/${key}/ids`, client_ids: ids } })
 }
 
 /** Renames the field in a fault of a list parameter to the field of a rule. */

@@ -16,36 +16,50 @@ export interface Membership {
   retryClient(clientId: string): void
   /** Call this when a client loses its member of a group rule, for example with a grant. */
   syncMember(clientId: string, ruleId: string): void
+  /** Call this when a user may place rules on other clients than before. */
+  syncUser(userId: string, clientId: string | null): void
   /** Retries all refused members. Logs a failure instead of rejecting. */
   retryAll(): Promise<void>
+}
+
+interface PendingSyncs {
+  readonly clients: Set<string>
+  readonly users: Map<string, SyncScope>
+  readonly lost: { readonly rules: Set<string>; readonly clients: Set<string> }
+  readonly retries: Set<string>
+}
+
+/** Removes and returns the next scope to sync, or null. */
+function takeNextScope({ clients, users, lost, retries }: PendingSyncs): SyncScope | null {
+  const take = (from: Set<string>): string[] => {
+    const all = [...from]
+    from.clear()
+    return all
+  }
+  if (clients.size > 0) return { clients: take(clients) }
+  for (const [key, scope] of users) {
+    users.delete(key)
+    return scope
+  }
+  if (lost.rules.size > 0) return { rules: take(lost.rules), clients: take(lost.clients) }
+  if (retries.size > 0) return { clients: take(retries), onlyRefused: true }
+  return null
 }
 
 export function openMembership({ log, rules }: Services): Membership {
   const pending = {
     clients: new Set<string>(),
+    users: new Map<string, SyncScope>(),
     lost: { rules: new Set<string>(), clients: new Set<string>() },
     retries: new Set<string>()
   }
   let isRunning = false
 
-  function takeNextScope(): SyncScope | null {
-    const { clients, lost, retries } = pending
-    const take = (from: Set<string>): string[] => {
-      const all = [...from]
-      from.clear()
-      return all
-    }
-    if (clients.size > 0) return { clients: take(clients) }
-    if (lost.rules.size > 0) return { rules: take(lost.rules), clients: take(lost.clients) }
-    if (retries.size > 0) return { clients: take(retries), onlyRefused: true }
-    return null
-  }
-
   /** Runs the pending syncs one at a time. */
   async function runPending(): Promise<void> {
     if (isRunning) return
     isRunning = true
-    for (let scope = takeNextScope(); scope; scope = takeNextScope())
+    for (let scope = takeNextScope(pending); scope; scope = takeNextScope(pending))
       await rules.syncMembers(scope).catch((error: unknown) => {
         log.error('groups.not_synced', `could not sync the members of group rules: ${String(error)}`, {
           clients: scope.clients?.length
@@ -67,6 +81,13 @@ export function openMembership({ log, rules }: Services): Membership {
         pending.lost.clients.add(clientId)
         pending.lost.rules.add(ruleId)
       }),
+    syncUser: (userId, clientId) =>
+      enqueue(() =>
+        pending.users.set(`${userId} ${clientId}`, {
+          users: [userId],
+          ...(clientId !== null && { clients: [clientId] })
+        })
+      ),
     retryAll: () =>
       rules.syncMembers({ onlyRefused: true }).catch((error: unknown) => {
         log.error('groups.not_synced', `could not retry refused members of group rules: ${String(error)}`)

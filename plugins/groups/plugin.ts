@@ -3,7 +3,7 @@ import { connectionSlot } from '../../kernel/control/peers.ts'
 import { definePlugin } from '../../kernel/plugin.ts'
 import { afterCommit } from '../../kernel/store/after-commit.ts'
 import { changedSlot } from '../clients/exports.ts'
-import { type Rules, removedSlot } from '../rules/exports.ts'
+import { admissionChangedSlot, type Rules, removedSlot } from '../rules/exports.ts'
 import { clientsField, type Deps as FieldDeps } from './clients-field.ts'
 import { fills as commandFills } from './commands.ts'
 import { GroupClients } from './entities.ts'
@@ -36,6 +36,11 @@ export default definePlugin<Deps>({
       ({ membership }: Deps) =>
         async ({ id }, em) =>
           afterCommit(em, () => membership.syncClient(id))
+    ),
+    admissionChangedSlot.fillWith(
+      ({ membership }: Deps) =>
+        async ({ userId, clientId }, em) =>
+          afterCommit(em, () => membership.syncUser(userId, clientId))
     ),
     connectionSlot.fillWith(({ membership }: Deps) => ({
       joined: ({ clientId }) => membership.retryClient(clientId)

@@ -8,27 +8,38 @@ import { immutableField } from './codes.ts'
 import { columnSlot, pushOptionsSlot } from './command-slots.ts'
 import { bulk, edit, pause, removeChange, resume, set } from './commands/change-commands.ts'
 import { rulesKind } from './commands/document-kind.ts'
-import { formatClient, isOnAllClients, printRule } from './commands/print-rule.ts'
-import { parseTarget, queryText, RuleArg, rulePath, Wait } from './commands/request-parts.ts'
+import { findRule, RuleArg } from './commands/find-rule.ts'
+import { formatClient, formatListen, isOnAllClients, printRule } from './commands/print-rule.ts'
+import { IfOffline, nameArgs, parseTarget, queryText, rulePath, Wait } from './commands/request-parts.ts'
 import {
   addedFilters,
   changeSelected,
   filterArgs,
-  formatListen,
   listMatching,
   selectionArgs
 } from './commands/rule-selection.ts'
 
-const listColumns = (more: readonly Column<RuleRecord>[]): readonly Column<RuleRecord>[] => [
-  'rule_id',
+/**
+ * Narrow terminals omit columns from the right: so the health of targets is beside the state, and the id, which commands can
+ * do without, comes last.
+ */
+const listColumns = (
+  rules: readonly RuleRecord[],
+  more: readonly Column<RuleRecord>[]
+): readonly Column<RuleRecord>[] => [
+  ...(rules.some(({ name }) => name != null) ? ['name'] : []),
   ['client_name', formatClient],
   ['listen', formatListen],
   'state',
+  ...more.filter(isHealth),
   ['targets', ({ targets }) => targets.map(hostAndPort).join(', ')],
-  ...more,
+  ...more.filter(column => !isHealth(column)),
   'owner',
-  'state_reason'
+  'state_reason',
+  'rule_id'
 ]
+
+const isHealth = ([name]: Column<RuleRecord>): boolean => name === 'health'
 
 const exitNotOnAll = 6 // the exit code for a rule that its only client refuses
 
@@ -38,7 +49,7 @@ const push = defineCommand({
   summary: 'Create a rule: listen on a port of a client, and forward it.',
   examples: [
     'sluice rule push paris 8080 10.0.0.5:80',
-    'sluice rule push paris 8000-8010 10.0.0.5:9000 --protocol udp',
+    'sluice rule push paris 8000-8010 10.0.0.5:9000 --protocol udp --name games',
     'sluice rule push paris 443 10.0.0.5:443 10.0.0.6:443@9 --owner ann',
     'sluice rule push paris 8080 10.0.0.5:80 --if-offline queue'
   ],
@@ -55,25 +66,22 @@ const push = defineCommand({
     prefer_ipv6: Type.Optional(Type.Boolean({ description: 'Try the IPv6 addresses of a name first.' })),
     owner: Type.Optional(Type.String({ description: 'Id of the owner. Default: you.', ...userIds })),
     paused: Type.Optional(Type.Boolean({ description: 'Keep the port, and forward nothing.' })),
-    if_offline: Type.Optional(
-      Type.Union([Type.Literal('refuse'), Type.Literal('queue')], {
-        description:
-          'If the client is offline: refuse (default), or queue the rule until the client is online.'
-      })
-    ),
+    ...nameArgs,
+    if_offline: IfOffline,
     ack_timeout_secs: Wait
   }),
   positional: ['client', 'listen', 'target'],
   reads: [pushOptionsSlot],
   extraArgs: filled => Object.assign({}, ...filled(pushOptionsSlot).map(({ value }) => value.args)),
   async run({ api, args, filled, print }) {
-    const { protocol, prefer_ipv6, owner, paused } = args
+    const { protocol, prefer_ipv6, owner, paused, name, description } = args
     const options = filled(pushOptionsSlot).map(({ value }) => value)
     const isPlaced = options.some(({ places }) => places?.(args))
     const { client, listen, target = [] } = isPlaced ? withoutClient(args) : args
     if (target.length === 0) throw new Fault(wrongUsage, 'TARGET is missing: give host:port')
     const place = { client, protocol, prefer_ipv6, owner, ...parsePorts(listen) }
-    const core = { ...place, targets: target.map(parseTarget), ...(paused !== undefined && { paused }) }
+    const given = { paused, name, description } // JSON omits what is not given
+    const core = { ...place, targets: target.map(parseTarget), ...given }
     const more = await Promise.all(options.map(({ body }) => body(args, api)))
     const rule = await pushRule(api, Object.assign(core, ...more), args)
     printRule(rule, print)
@@ -136,13 +144,25 @@ const storedAsFailed = ({ errorCode, message, details }: Fault, id: string): Fau
 const list = defineCommand({
   name: 'rule list',
   summary: 'List the rules.',
-  examples: ['sluice rule list --client paris --state failed', "sluice rule list -l 'env=prod,tier!=db'"],
-  args: Type.Object(filterArgs),
+  examples: [
+    'sluice rule list --client paris --state failed',
+    'sluice rule list --port 443',
+    "sluice rule list -l 'env=prod,tier!=db'"
+  ],
+  args: Type.Object({
+    ...filterArgs,
+    name: Type.Optional(Type.String({ description: 'Only rules with this name.' })),
+    port: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 65_535, description: 'Only rules that listen on this port.' })
+    )
+  }),
   ...addedFilters,
   reads: [columnSlot, ...addedFilters.reads],
   async run(call) {
     const more = call.filled(columnSlot).map(({ value }) => value)
-    call.print.data(await listMatching(call), listColumns(more))
+    const { name, port } = call.args
+    const rules = await listMatching(call, { name, port })
+    call.print.data(rules, listColumns(rules, more))
   }
 })
 
@@ -152,7 +172,7 @@ const show = defineCommand({
   args: Type.Object({ rule: RuleArg }),
   positional: ['rule'],
   async run({ api, args, print }) {
-    printRule(await api.get<RuleRecord>(rulePath(args.rule)), print)
+    printRule(await findRule(api, args.rule), print)
   }
 })
 
@@ -161,7 +181,7 @@ const remove = defineCommand({
   aliases: ['delete'],
   summary: 'Close the ports of rules; their live connections may drain.',
   examples: [
-    'sluice rule remove 01K9ZJ4M5N6P7Q8R9S0TABCDEF',
+    'sluice rule remove paris:8080 lyon/web',
     'sluice rule remove --client paris --state failed',
     'sluice rule remove -l env=staging --dry-run'
   ],

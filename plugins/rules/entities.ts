@@ -21,10 +21,15 @@ export interface Target {
   readonly weight?: number // absent: 1
 }
 
-/** The definition that an agent last applied, while a change is pending. Moved ports have columns. */
+/**
+ * The rule as it was before the pending changes: what its agent last applied, and the fields that only the server uses.
+ * Moved ports have columns.
+ */
 export interface EarlierDefinition {
   readonly rule: Pick<Rule, 'placedBy' | 'targets' | 'preferIpv6' | 'paused'>
   readonly values: Readonly<Record<string, unknown>> // of the changed fields; null: no value
+  readonly updatedAt?: number
+  readonly failedWith?: string // its reason, if it was failed
   /** After a refusal with `port_in_use`. 'keep': the earlier definition has the same port, so undoing does not help. */
   readonly whenPortInUse: 'undo' | 'keep'
 }
@@ -37,19 +42,29 @@ export const Rule = defineEntity({
     { name: 'rules_range_index', properties: ['clientId', 'listenTo'], where: 'listen_to > listen_from' },
     { name: 'rules_moved_index', properties: ['clientId'], where: 'moved_from is not null' },
     { name: 'rules_client_id_owner_state_index', properties: ['clientId', 'owner', 'state'] },
-    { name: 'rules_owner_parent_id_index', properties: ['owner', 'parent', 'id'] }
+    { name: 'rules_owner_parent_id_index', properties: ['owner', 'parent', 'id'] },
+    { name: 'rules_name_index', properties: ['name'], where: 'name is not null' }
+  ],
+  uniques: [
+    {
+      name: 'rules_name_unique',
+      properties: ['clientId', 'owner', 'name'],
+      where: "name is not null and client_id <> '' and state <> 'draining'"
+    }
   ],
   properties: {
     id: p.string().length(26).primary(),
     clientId: p.string().length(26), // '' for a group rule
     parent: p.string().length(26).nullable().index('rules_parent_index'), // for a member: the id of its group rule
     owner: p.string().length(32),
-    placedBy: p.string().length(32).defaultRaw("''").index('rules_placed_by_index'), // the owner, or a superadmin
-    /** By the current role of the user; `rules.admit` does not apply to such a rule. */
-    placedBySuperadmin: p.boolean().formula(
+    placedBy: p.string().length(32).defaultRaw("''").index('rules_placed_by_index'), // the owner, or one who manages all
+    /** Placed by one who is an operator or a superadmin now: `rules.admit` does not apply. */
+    isExempt: p.boolean().formula(
       rule => `(${rule['placedBy']} = '${operatorId}' or exists (select 1 from kernel_user placer
-        where placer.id = ${rule['placedBy']} and placer.role = 'superadmin'))`
+        where placer.id = ${rule['placedBy']} and placer.role in ('operator', 'superadmin')))`
     ),
+    name: p.string().length(63).nullable(), // members have that of their group rule
+    description: p.string().length(255).nullable(),
     protocol: p.string().length(3).$type<Protocol>(),
     listenFrom: p.integer(),
     listenTo: p.integer(),
@@ -78,7 +93,7 @@ export type Rule = InferEntity<typeof Rule>
 /** The columns that records need. */
 export const shownColumns = [
   ...(['clientId', 'owner', 'placedBy', 'protocol', 'listenFrom', 'listenTo', 'targets'] as const),
-  ...(['preferIpv6', 'fields', 'paused', 'state', 'stateReason'] as const),
+  ...(['name', 'description', 'preferIpv6', 'fields', 'paused', 'state', 'stateReason'] as const),
   ...(['createdAt', 'updatedAt', 'stateChangedAt'] as const)
 ]
 export type ShownRule = Pick<Rule, 'id' | (typeof shownColumns)[number]>

@@ -9,7 +9,7 @@ type JournalSubject = { readonly rule: string } | RuleOwnership | Pick<RuleOwner
 /** An event in the life of one or more rules. */
 export interface JournalEntry {
   readonly about: JournalSubject
-  readonly kind: string // 'state', 'limit', 'target', 'quota', or the plugin's own; at most 16 characters
+  readonly kind: string // 'state', 'limit', 'target', 'quota', or one that the plugin fills into `journalKindSlot`; at most 16 characters
   readonly from: unknown // the earlier value, as JSON; null: none
   readonly to: unknown
   readonly cause: string | null // a code such as 'port_in_use', or 'request'
@@ -20,6 +20,17 @@ export interface JournalEntry {
 /** Called in the transaction of the event, under the id of the request that caused it. */
 export const journalEntrySlot =
   defineSlot<(entry: JournalEntry, em: EntityManager) => Promise<void>>('rules.journal-entry')
+
+/** A kind of entries of a plugin, so that a journal can be filtered by it. */
+export const journalKindSlot = defineSlot<string>('rules.journal-kind')
+
+const ownKinds = ['state', 'failover', 'target', 'limit', 'quota', 'edge', 'change']
+
+/** Returns all kinds of entries. */
+export const journalKinds = (filled: SlotReader): string[] => [
+  ...ownKinds,
+  ...filled(journalKindSlot).map(({ value }) => value)
+]
 
 export type AddJournalEntry = (entry: JournalEntry, em: EntityManager) => Promise<void>
 

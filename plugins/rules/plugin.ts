@@ -11,17 +11,18 @@ import { activationFailed } from './changes/client-answers.ts'
 import { portInUse } from './changes/insert-rules.ts'
 import { targetCodes, validationProtocol } from './changes/parse-draft.ts'
 import { ruleCount } from './changes/user-changes.ts'
-import { bodyEmpty, immutableField } from './codes.ts'
+import { bodyEmpty, immutableField, ruleNotFound } from './codes.ts'
 import { documentSchema } from './commands/document-schema.ts'
 import { fills as commandFills, commands } from './commands.ts'
 import { closedHandler } from './delivery/closed-rules.ts'
 import { FieldValue, RefusedMember, Rule } from './entities.ts'
 import { requirementCodes } from './fields/requirements.ts'
 import { fieldUnsupported } from './fields/rule-field.ts'
-import { Rules0001 } from './migrations/0001-rules.ts'
+import { migrations } from './migrations/migrations.ts'
+import { nameCodes, nameFills } from './names/rule-names.ts'
 import { openRules } from './rules.ts'
 import { keys } from './settings.ts'
-import { clientNotGranted, ruleNotFound, slots } from './slots.ts'
+import { clientNotGranted, slots } from './slots.ts'
 import { messages, Settings, settingsPart } from './wire.ts'
 
 type Deps = Kernel<typeof keys> & RouteDeps
@@ -43,11 +44,12 @@ export default definePlugin<Deps>({
     ...requirementCodes,
     ...targetCodes,
     bodyEmpty,
-    immutableField
+    immutableField,
+    ...nameCodes
   ],
   store: {
     entities: [Rule, RefusedMember, FieldValue],
-    migrations: [{ name: '0001-rules', class: Rules0001 }]
+    migrations
   },
   exports: { rules: asFunction(openRules).singleton() },
   slots: [...slots, listFilterSlots.rule, listOptionSlots.rule],
@@ -66,6 +68,7 @@ export default definePlugin<Deps>({
     userRemovingSlot.fillWith(({ rules }: Deps) => rules.userRemoval),
     roleSlot.fillWith(({ rules }: Deps) => rules.roleChanged),
     documentSchemaSlot.fillWith(documentSchema),
+    ...nameFills,
     ...commandFills
   ],
   messages,

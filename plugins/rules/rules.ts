@@ -8,6 +8,8 @@ import { openRuleReader, type RuleReader } from './api/rule-reader.ts'
 import { withShownStates } from './api/shown-states.ts'
 import { type ChangeRule, openChangeRule } from './changes/change-rule.ts'
 import { type CreateRule, openCreateRule } from './changes/create-rule.ts'
+import { type NormalizeRule, openNormalizeRule } from './changes/normalize-rule.ts'
+import type { ClientScope } from './changes/placement.ts'
 import { openRemoveRules, type RuleRemoval } from './changes/remove-rules.ts'
 import { openUserChanges, type UserChanges } from './changes/user-changes.ts'
 import { type ClosedRules, openClosedRules } from './delivery/closed-rules.ts'
@@ -15,10 +17,13 @@ import { openReconciliation, type Reconciliation } from './delivery/reconciliati
 import { openRuleDelivery } from './delivery/rule-delivery.ts'
 import { openRuleStates } from './delivery/rule-states.ts'
 import { Fields } from './fields/fields.ts'
+import type { RuleCore } from './fields/rule-field.ts'
+import { choosableClients } from './group-rules/chosen-clients.ts'
 import { openMemberSync, type SyncMembers } from './group-rules/sync-members.ts'
-import { type AddJournalEntry, openJournalEntries } from './journal-entry.ts'
+import { type AddJournalEntry, journalKinds, openJournalEntries } from './journal-entry.ts'
 import type { Services } from './services.ts'
 import type { keys } from './settings.ts'
+import { type AdmissionChange, admissionChangedSlot } from './slots.ts'
 
 type ShownRow = Omit<PageRow, 'state'> & { readonly state: string }
 
@@ -36,6 +41,12 @@ export interface Rules
   readonly change: ChangeRule
   readonly syncMembers: SyncMembers
   readonly addJournalEntry: AddJournalEntry
+  /** Returns all kinds of journal entries. */
+  journalKinds(): readonly string[]
+  /** Call it in the transaction that changes the clients on which a user may place rules. */
+  admissionChanged(change: AdmissionChange, em: EntityManager): Promise<void>
+  /** Returns the clients that a group rule can choose from. */
+  choosableClients(rule: Pick<RuleCore, 'id' | 'owner' | 'isExempt'>, em: EntityManager): Promise<ClientScope>
   /** Returns up to `take` rules after the id `after`, in the order of creation, with the states that records show. */
   page(after: string, take: number, em: EntityManager): Promise<ShownRow[]>
 }
@@ -44,10 +55,15 @@ export interface Rules
 export interface RulesService extends Rules, UserChanges, Pick<RuleReader, 'listIds'> {
   readonly closedRules: ClosedRules
   readonly kind: ObjectKind
+  readonly normalize: NormalizeRule
   /** Checks stored rules at the start of the server. */
   start(): Promise<void>
   /** Called when a client connects. */
   joined(peer: Peer): void
+}
+
+interface Deps extends Kernel<typeof keys> {
+  readonly clients: Services['clients']
 }
 
 export function openRules({
@@ -57,8 +73,9 @@ export function openRules({
   control,
   codec,
   log,
-  filled
-}: Kernel<typeof keys>): RulesService {
+  filled,
+  clients
+}: Deps): RulesService {
   const fields = new Fields(filled, codec)
   const closedRules = openClosedRules({ store, control })
   const reader = openRuleReader({ store, filled, fields, closedRules })
@@ -74,7 +91,11 @@ export function openRules({
     fields,
     reader,
     states,
-    addJournalEntry
+    addJournalEntry,
+    clients
+  }
+  const admissionChanged: Rules['admissionChanged'] = async (change, em) => {
+    for (const { value: onChange } of filled(admissionChangedSlot)) await onChange(change, em)
   }
   const reconciliation = openReconciliation(services)
   const removal = openRemoveRules(services)
@@ -84,9 +105,12 @@ export function openRules({
     ...openPortLookup({ filled, reader }),
     ...reconciliation,
     ...removal,
-    ...openUserChanges({ ...reconciliation, ...removal }),
+    ...openUserChanges({ ...reconciliation, ...removal, admissionChanged }),
+    admissionChanged,
+    choosableClients: (rule, em) => choosableClients(services, rule, em),
     page: async (after, take, em) => withShownStates(filled, await queries.page(after, take, em), em),
     addJournalEntry,
+    journalKinds: () => journalKinds(filled),
     closedRules,
     joined(peer) {
       closedRules.joined(peer)
@@ -95,6 +119,7 @@ export function openRules({
     kind: openRuleDelivery(services),
     syncMembers: openMemberSync(services),
     create: openCreateRule(services),
+    normalize: openNormalizeRule(services),
     change: openChangeRule(services)
   }
 }

@@ -1,6 +1,7 @@
 // The services that all operations on rules share.
 import type { Call } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import type { Clients } from '../clients/exports.ts'
 import type { RuleReader } from './api/rule-reader.ts'
 import type { RuleStates } from './delivery/rule-states.ts'
 import type { Fields } from './fields/fields.ts'
@@ -13,6 +14,7 @@ export interface Services
   readonly reader: RuleReader
   readonly states: RuleStates
   readonly addJournalEntry: AddJournalEntry
+  readonly clients: Pick<Clients, 'pendingFaults'>
 }
 
 export type Change = Pick<Call, 'principal' | 'change'>

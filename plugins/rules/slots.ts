@@ -14,9 +14,8 @@ import {
   type RuleOwnership,
   ruleFieldSlot
 } from './fields/rule-field.ts'
-import { journalEntrySlot } from './journal-entry.ts'
+import { journalEntrySlot, journalKindSlot } from './journal-entry.ts'
 
-export const ruleNotFound = defineCode('rule_not_found', 404, 8)
 export const clientNotGranted = defineCode('client_not_granted', 403, 5)
 
 /**
@@ -59,18 +58,31 @@ export interface ShownState {
 export const shownStateSlot = defineSlot<ShownState>('rules.shown-state', { keyOf: ({ state }) => state })
 
 /**
- * Decides where users without the superadmin role may place rules. All fillers must agree; without a filler only
+ * Decides where callers with the role user may place rules. All fillers must agree; without a filler only operators and
  * superadmins place rules.
  */
 export interface Admission {
   readonly errors?: readonly ErrorCode[] // of `admit`, for OpenAPI; default: all codes of the plugin
-  /** Returns the ids of the clients on which the user may place rules; `admit` decides which rules. */
-  clients(userId: string, em: EntityManager): Promise<readonly string[]>
+  /**
+   * Returns the ids of the clients on which the user may place rules; `admit` decides which rules. Call
+   * `rules.admissionChanged` when they change: group rules join and leave clients.
+   */
+  clients(userId: string, em: EntityManager): Promise<readonly string[] | 'all'>
   /** Throws a Fault if the owner must not place this rule. Runs in the transaction that saves it. */
   admit(rule: RuleCore, em: EntityManager): Promise<void>
 }
 
 export const admitSlot = defineSlot<Admission>('rules.admit')
+
+/** A user who may place rules on other clients than before. */
+export interface AdmissionChange {
+  readonly userId: string
+  readonly clientId: string | null // null: any client
+}
+
+/** Called in the transaction that changes where a user may place rules. */
+export const admissionChangedSlot =
+  defineSlot<(change: AdmissionChange, em: EntityManager) => Promise<void>>('rules.admission-changed')
 
 /**
  * Supports rules beyond one TCP port with one target. A new rule with an unsupported shape is refused; a stored one fails.
@@ -121,9 +133,11 @@ export const slots = [
   portSharingSlot,
   targetViewSlot,
   admitSlot,
+  admissionChangedSlot,
   removedSlot,
   stateSlot,
   journalEntrySlot,
+  journalKindSlot,
   shownStateSlot,
   pushOptionsSlot,
   columnSlot,

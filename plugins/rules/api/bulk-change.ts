@@ -3,6 +3,7 @@ import { type Static, Type } from 'typebox'
 import { Fault, invalidSchema, limitReached } from '../../../kernel/base/errors.ts'
 import type { Call } from '../../../kernel/http/route.ts'
 import { closed } from '../../../kernel/http/schema.ts'
+import type { Kernel } from '../../../kernel/plugin.ts'
 import type { SlotReader } from '../../../kernel/slot.ts'
 import {
   type ChangeEach,
@@ -14,9 +15,10 @@ import {
 } from '../../http/exports.ts'
 import { defaultAckSecs } from '../changes/client-answers.ts'
 import { liveEdit } from '../changes/edit.ts'
+import { requireEditable } from '../changes/judge-edit.ts'
 import type { RulesService } from '../rules.ts'
 import { RuleId, type Values } from './rule-record.ts'
-import { type ChangeQuery, type PatchBody, patchBody } from './schema.ts'
+import { bulkPatch, type ChangeQuery, type PatchBody } from './schema.ts'
 
 export const maxChanged = 1000
 
@@ -40,7 +42,7 @@ type Bulk = Static<typeof Bulk> & { readonly patch?: PatchBody } & Values
 export const bulkBody = (filled: SlotReader) => {
   const { ids, ...options } = Bulk.properties
   const choosing = listFilters.parameters(filled(listFilterSlots.rule))
-  const patch = Type.Optional(patchBody(filled))
+  const patch = Type.Optional(bulkPatch(filled))
   return Type.Unsafe<Bulk>(
     closed(
       { ids, ...choosing, ...options, patch },
@@ -55,6 +57,12 @@ export const BulkReply = closed(
     results: Type.Array(
       closed({
         rule_id: RuleId,
+        rule_name: Type.Optional(
+          Type.String({
+            description: 'Name of the rule before the change, if it had one.',
+            examples: ['web']
+          })
+        ),
         status: Type.Integer({
           description: 'HTTP status that the single call would have.',
           examples: [204]
@@ -80,7 +88,7 @@ export const BulkReply = closed(
   { $id: 'BulkResult' }
 )
 
-interface Services {
+interface Services extends Pick<Kernel, 'store'> {
   readonly rules: RulesService
   readonly changeEach: ChangeEach
 }
@@ -92,17 +100,19 @@ type BulkCall = Pick<Call, 'principal' | 'requestInfo' | 'requestId' | 'change'>
 
 /** Throws the first refusal of an atomic change, with `details.rule_id`. */
 export async function changeMany(
-  { rules, changeEach }: Services,
+  { rules, changeEach, store }: Services,
   call: BulkCall
 ): Promise<Static<typeof BulkReply>> {
   const { body, query, requestId } = call
   if ((body.action === 'patch') !== (body.patch !== undefined))
     throw unclearRequest('/patch', 'send /patch with the action patch, and with no other')
+  if (body.patch) requireEditable(body.patch)
   const ids = await selectIds(rules, call)
   if (ids.length > maxChanged) {
     const message = `${ids.length > maxChanged + 1 || body.ids ? ids.length : `more than ${maxChanged}`} rules are chosen; at most ${maxChanged} can change at once: choose fewer`
     throw new Fault(limitReached, message, { details: { limit: maxChanged } })
   }
+  const names = await store.read(em => rules.loadNames(ids, em))
   const timed = { ack_timeout_secs: defaultAckSecs(ids.length), ...query }
   const parts = ids.map(id => toPart(rules, id, { ...body, query: timed }))
   const resource = { kind: 'bulk', id: requestId }
@@ -112,7 +122,7 @@ export async function changeMany(
   })
   return {
     matched: ids.length,
-    results: ids.map((id, at) => toResult(id, parts[at]?.status ?? 200, results[at] ?? null))
+    results: ids.map((id, at) => toResult(id, names.get(id), parts[at]?.status ?? 200, results[at] ?? null))
   }
 }
 
@@ -152,11 +162,12 @@ function toPart(
   }
 }
 
-const toResult = (id: string, status: number, refusal: PartResult) => {
-  if (!refusal) return { rule_id: id, status }
+const toResult = (id: string, name: string | undefined, status: number, refusal: PartResult) => {
+  const rule = { rule_id: id, ...(name !== undefined && { rule_name: name }) }
+  if (!refusal) return { ...rule, status }
   const { errorCode, message, details } = refusal
   const error = { code: errorCode.code, message, ...(details && { details }) }
-  return { rule_id: id, status: errorCode.http, error }
+  return { ...rule, status: errorCode.http, error }
 }
 
 const withRuleId = (id: string, { errorCode, message, details, cause }: Fault): Fault =>

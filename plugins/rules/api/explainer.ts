@@ -24,7 +24,7 @@ export interface ExplainedRule extends ExplainedCaller {
   readonly rule: RuleRecord
   readonly clientId: string
   readonly id: string // of the rule on this client; for a group rule, the id of its member
-  readonly placedBySuperadmin: boolean
+  readonly isExempt: boolean
 }
 
 export type RuleChoice = { readonly rule: RuleRecord } | { readonly stop: ExplainStep }

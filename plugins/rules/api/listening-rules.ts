@@ -4,6 +4,7 @@ import { Fault } from '../../../kernel/base/errors.ts'
 import type { Principal } from '../../../kernel/http/principal.ts'
 import type { Client } from '../../../kernel/identity/entities.ts'
 import type { SlotReader } from '../../../kernel/slot.ts'
+import { seesAll } from '../../http/exports.ts'
 import { allowedClients, findClient, requireClient } from '../changes/placement.ts'
 import { type Protocol, RefusedMember, Rule } from '../entities.ts'
 import { clientNotGranted } from '../slots.ts'
@@ -21,7 +22,7 @@ interface PortOfClient {
 interface ListeningRule {
   readonly rule: RuleRecord
   readonly id: string // of the rule on the client; '' if the client refused its member of a group rule
-  readonly placedBySuperadmin: boolean
+  readonly isExempt: boolean
 }
 
 interface Options {
@@ -33,8 +34,8 @@ export interface PortLookup {
   /** Returns the rules on this port that the user may see, without those that are being removed. */
   findOnPort(port: PortOfClient, principal: Principal, em: EntityManager): Promise<ListeningRule[]>
   /**
-   * Finds a client by id or name. Throws `client_not_found` (superadmins), `client_not_granted` (users who may not see it,
-   * whether it exists or not), or `client_name_ambiguous`.
+   * Finds a client by id or name. Throws `client_not_found` (callers who see all), `client_not_granted` (others who may not
+   * see it, whether it exists or not), or `client_name_ambiguous`.
    */
   findVisibleClient(client: string, principal: Principal, em: EntityManager): Promise<Client>
 }
@@ -42,7 +43,7 @@ export interface PortLookup {
 export function openPortLookup({ filled, reader }: Options): PortLookup {
   async function findOnPort(
     { clientId, protocol, port }: PortOfClient,
-    { role, userId }: Principal,
+    caller: Principal,
     em: EntityManager
   ): Promise<ListeningRule[]> {
     const visible = {
@@ -50,7 +51,7 @@ export function openPortLookup({ filled, reader }: Options): PortLookup {
       listenFrom: { $lte: port },
       listenTo: { $gte: port },
       state: { $ne: 'draining' as const },
-      ...(role !== 'superadmin' && { owner: userId })
+      ...(!seesAll(caller) && { owner: caller.userId })
     }
     const rules = await em.find(Rule, { ...visible, clientId }, { orderBy: { id: 'asc' } })
     const groupRules = await em.find(Rule, {
@@ -66,21 +67,19 @@ export function openPortLookup({ filled, reader }: Options): PortLookup {
     const all = [...found, ...refusing.map(rule => ({ on: { ...rule, id: '' }, of: rule }))]
     const listening: ListeningRule[] = []
     for (const { on, of } of all) {
-      const { id, placedBySuperadmin } = on
-      listening.push({ id, placedBySuperadmin, rule: await reader.loadRecord(of, em) })
+      const { id, isExempt } = on
+      listening.push({ id, isExempt, rule: await reader.loadRecord(of, em) })
     }
     return listening
   }
 
-  async function findVisibleClient(
-    client: string,
-    { role, userId }: Principal,
-    em: EntityManager
-  ): Promise<Client> {
-    if (role === 'superadmin') return requireClient(client, em)
+  async function findVisibleClient(client: string, caller: Principal, em: EntityManager): Promise<Client> {
+    const { userId } = caller
+    if (seesAll(caller)) return requireClient(client, em)
     const granted = (await allowedClients(userId, filled, em)) ?? new Set()
-    const own = new Set(await queries.clientsOfOwner(userId, em))
-    const found = await findClient(client, em, granted.union(own))
+    const visible =
+      granted === 'all' ? granted : granted.union(new Set(await queries.clientsOfOwner(userId, em)))
+    const found = await findClient(client, em, visible)
     if (!found) throw new Fault(clientNotGranted, `you have neither grants nor rules on a client ${client}`)
     return found
   }

@@ -1,5 +1,6 @@
 import type { EntityManager, FilterQuery } from '@mikro-orm/sql'
 import type { Principal } from '../../../kernel/http/principal.ts'
+import { seesAll } from '../../http/exports.ts'
 import { noClient, onClients, Rule } from '../entities.ts'
 import type { RuleCore, RuleOwnership, RuleScope } from '../fields/rule-field.ts'
 
@@ -25,12 +26,15 @@ export interface RuleQueries {
   matching(where: FilterQuery<Rule>, em: EntityManager): Promise<RuleCore[]>
   /** Returns, by id, the id under which the API shows the rule: for a member, that of its group rule. */
   shownIds(ids: readonly string[], em: EntityManager): Promise<ReadonlyMap<string, string>>
+  /** Returns the names of rules, by id. Rules without a name are left out; a member has the name of its group rule. */
+  loadNames(ids: readonly string[], em: EntityManager): Promise<ReadonlyMap<string, string>>
   /** Returns the members of a group rule; for any other rule, the rule itself. */
   listMembers(id: string, em: EntityManager): Promise<Pick<Rule, 'id' | 'clientId'>[]>
   /** Returns up to `take` rules on clients after the id `after`, in the order of creation. */
   page(after: string, take: number, em: EntityManager): Promise<PageRow[]>
   /** Returns the given owners that have rules on the client. */
   ownersOn(clientId: string, owners: readonly string[], em: EntityManager): Promise<string[]>
+  /** Returns the clients with rules of the owner, and those that refused a member of a group rule. */
   clientsOfOwner(owner: string, em: EntityManager): Promise<string[]>
 }
 
@@ -38,6 +42,7 @@ const scopeColumns = [
   'id',
   'clientId',
   'owner',
+  'name',
   'listenFrom',
   'listenTo',
   'targets',
@@ -47,15 +52,16 @@ const scopeColumns = [
 type ScopeRow = Pick<Rule, (typeof scopeColumns)[number]>
 
 export const queries: RuleQueries = {
-  async count({ role, userId }, em) {
-    const where = role === 'superadmin' ? {} : { owner: userId }
+  async count(caller, em) {
+    const owner = seesAll(caller) ? null : caller.userId
+    const where = owner === null ? {} : { owner }
     const shown = { parent: null, ...where }
     const [total, active, failed] = await Promise.all([
       em.count(Rule, shown),
       em.count(Rule, { ...shown, ...onClients, state: 'active' }),
       em.count(Rule, { ...shown, ...onClients, state: 'failed' })
     ])
-    const groupRules = await countGroupRules(role === 'superadmin' ? null : userId, em)
+    const groupRules = await countGroupRules(owner, em)
     return { total, active: active + groupRules.active, failed: failed + groupRules.failed }
   },
 
@@ -81,6 +87,12 @@ export const queries: RuleQueries = {
     return new Map(rows.map(({ id, parent }) => [id, parent ?? id]))
   },
 
+  async loadNames(ids, em) {
+    const where = { id: { $in: [...ids] }, name: { $ne: null } }
+    const rows = await em.find(Rule, where, { fields: ['id', 'name'] })
+    return new Map(rows.map(({ id, name }) => [id, name ?? '']))
+  },
+
   listMembers: (id, em) =>
     em.execute(
       `select id, client_id as "clientId" from rules where parent = ? or (id = ? and client_id <> '${noClient}') order by id`,
@@ -99,8 +111,15 @@ export const queries: RuleQueries = {
     return Object.keys(await em.countBy(Rule, 'owner', { where }))
   },
 
-  clientsOfOwner: async (owner, em) =>
-    Object.keys(await em.countBy(Rule, 'clientId', { where: { ...onClients, owner } }))
+  async clientsOfOwner(owner, em) {
+    const placed = Object.keys(await em.countBy(Rule, 'clientId', { where: { ...onClients, owner } }))
+    const refused = await em.execute<{ clientId: string }[]>(
+      `select distinct member.client_id as "clientId" from rules
+       join rules_refused_member member on member.parent = rules.id where rules.owner = ? and rules.parent is null`,
+      [owner]
+    )
+    return [...new Set([...placed, ...refused.map(({ clientId }) => clientId)])]
+  }
 }
 
 async function countGroupRules(owner: string | null, em: EntityManager) {

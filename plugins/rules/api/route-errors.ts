@@ -8,14 +8,14 @@ import {
   userNotFound
 } from '../../../kernel/base/errors.ts'
 import type { SlotReader } from '../../../kernel/slot.ts'
-import { clientNameAmbiguous } from '../../clients/exports.ts'
+import { clientNameAmbiguous, clientPending } from '../../clients/exports.ts'
 import { activationFailed } from '../changes/client-answers.ts'
 import { portInUse } from '../changes/insert-rules.ts'
 import { targetCodes, validationProtocol } from '../changes/parse-draft.ts'
-import { bodyEmpty, immutableField } from '../codes.ts'
+import { bodyEmpty, immutableField, ruleNotFound } from '../codes.ts'
 import { requirementCodes } from '../fields/requirements.ts'
 import { derivedFieldSlot, fieldUnsupported, ruleFieldSlot } from '../fields/rule-field.ts'
-import { admitSlot, clientNotGranted, portSharingSlot, ruleNotFound, shapeSlot } from '../slots.ts'
+import { admitSlot, clientNotGranted, portSharingSlot, shapeSlot } from '../slots.ts'
 
 export const existingErrors = [ruleNotFound, notOwner]
 
@@ -26,6 +26,7 @@ export const createErrors = (filled: SlotReader): ErrorCode[] => [
   ...waitingErrors,
   clientNotFound,
   clientNameAmbiguous,
+  clientPending,
   clientNotGranted,
   userNotFound,
   limitReached,
@@ -43,7 +44,7 @@ export const patchErrors = (filled: SlotReader): ErrorCode[] => [...replaceError
 export const updateErrors = (filled: SlotReader): ErrorCode[] => [
   ...replaceErrors(filled),
   bodyEmpty,
-  ...filled(ruleFieldSlot).flatMap(({ value }) => ('updateEmpty' in value ? value.updateEmpty : []))
+  ...filled(ruleFieldSlot).flatMap(({ value }) => ('updateEmpty' in value ? (value.updateEmpty ?? []) : []))
 ]
 
 function slotErrors(filled: SlotReader): ErrorCode[] {

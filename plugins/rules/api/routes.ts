@@ -3,6 +3,7 @@ import { limitReached, notOwner } from '../../../kernel/base/errors.ts'
 import { defineList } from '../../../kernel/http/list-route.ts'
 import { defineRoute } from '../../../kernel/http/route.ts'
 import { closed } from '../../../kernel/http/schema.ts'
+import type { Kernel } from '../../../kernel/plugin.ts'
 import { type ChangeEach, listFilterSlots, listFilters } from '../../http/exports.ts'
 import { type Edit, liveEdit } from '../changes/edit.ts'
 import type { RulesService } from '../rules.ts'
@@ -30,10 +31,13 @@ import {
   Wait
 } from './schema.ts'
 
-export interface RouteDeps {
+export interface RouteDeps extends Pick<Kernel, 'store'> {
   readonly rules: RulesService
   readonly changeEach: ChangeEach
 }
+
+const definitionBytes = 128 * 1024 // with 1,000 clients and lists of sources
+const recordBytes = 320 * 1024 // the states on 1,000 clients as well: a record may be sent back
 
 type RuleCall = Change & { readonly params: Static<typeof RuleParams> }
 
@@ -52,6 +56,7 @@ const create = defineRoute({
   url: '/v1/rules',
   action: 'rule.create',
   access: 'user',
+  bodyBytes: definitionBytes,
   status: 201,
   summary: 'Creates a rule.',
   description:
@@ -72,7 +77,7 @@ const list = defineList({
   action: 'rule.list',
   access: 'user',
   summary: 'Lists rules.',
-  description: 'Rules that the caller owns; all rules for a superadmin.',
+  description: 'Rules that the caller owns; all rules for superadmins, operators and viewers.',
   schema: filled => ({
     query: Type.Unsafe<Filter>(
       closed({ ...Filter.properties, ...listFilters.parameters(filled(listFilterSlots.rule)) })
@@ -99,9 +104,10 @@ const update = defineRoute({
   url: '/v1/rules/:rule_id',
   action: 'rule.update',
   access: 'user',
+  bodyBytes: recordBytes,
   summary: 'Changes a rule while it runs.',
   description:
-    'Changes hot fields, such as `rate_limit`, and answers when the client has applied them. The body is the whole rule, or hot fields alone.',
+    'Changes `rate_limit`, and answers when the client has applied it. The body is the whole rule, or `rate_limit` alone; everything else must be as the rule has it.',
   outcome: 'deferred',
   schema: filled => ({
     params: RuleParams,
@@ -120,6 +126,7 @@ const replace = defineRoute({
   url: '/v1/rules/:rule_id/definition',
   action: 'rule.replace',
   access: 'user',
+  bodyBytes: definitionBytes,
   summary: 'Replaces the definition of a rule.',
   description:
     'Replaces everything except client, owner, protocol and ports. The old definition stays in force until the client has the new one.',
@@ -141,6 +148,7 @@ const patch = defineRoute({
   url: '/v1/rules/:rule_id',
   action: 'rule.patch',
   access: 'user',
+  bodyBytes: recordBytes,
   summary: 'Edits a rule while it runs.',
   description:
     'A JSON Merge Patch (RFC 7396): changes everything except client, protocol and owner, and keeps live connections. Answers when the client has applied it; an offline client applies it when it reconnects.',
@@ -196,6 +204,7 @@ const bulk = defineRoute({
   url: '/v1/rules/bulk',
   action: 'rule.bulk',
   access: 'user',
+  bodyBytes: definitionBytes + 32 * 1024, // a patch, and the ids
   summary: 'Changes many rules.',
   description: `Pauses, resumes, deletes or patches up to ${maxChanged} rules, each alone or all together, and answers when their clients have. Each change has an entry in the audit log, with the id of this request.`,
   outcome: 'deferred',
@@ -205,6 +214,7 @@ const bulk = defineRoute({
     reply: BulkReply,
     errors: [...[limitReached, ...patchErrors(filled)], ...listFilters.errors(filled(listFilterSlots.rule))]
   }),
+  isTrial: ({ body }) => body.dry_run === true,
   run: (deps: RouteDeps, call) => changeMany(deps, call)
 })
 

@@ -1,4 +1,4 @@
-// Reads rules as their owners and superadmins see them.
+// Reads rules as their owners see them, and callers who see all.
 import type { EntityManager } from '@mikro-orm/sql'
 import { timestamp } from '../../../kernel/base/clock.ts'
 import { Fault, notOwner } from '../../../kernel/base/errors.ts'
@@ -6,15 +6,16 @@ import type { PagedRows } from '../../../kernel/http/list-route.ts'
 import type { Principal } from '../../../kernel/http/principal.ts'
 import { Client } from '../../../kernel/identity/entities.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
-import { listFilterSlots, listFilters } from '../../http/exports.ts'
+import { listFilterSlots, listFilters, seesAll } from '../../http/exports.ts'
 import { clientCondition } from '../changes/placement.ts'
+import { ruleNotFound } from '../codes.ts'
 import type { ClosedRules } from '../delivery/closed-rules.ts'
 import { isGroupRule, onClients, RefusedMember, Rule, type ShownRule, shownColumns } from '../entities.ts'
 import type { Fields } from '../fields/fields.ts'
 import { loadEdges } from '../group-rules/edges.ts'
-import { ruleNotFound, targetViewSlot } from '../slots.ts'
+import { targetViewSlot } from '../slots.ts'
 import type { RuleRecord, Values } from './rule-record.ts'
-import { loadEtags } from './rule-resource.ts'
+import { ruleEtag } from './rule-resource.ts'
 import type { Filter } from './schema.ts'
 import { shownStates, toShownState } from './shown-states.ts'
 
@@ -26,7 +27,7 @@ interface Services extends Pick<Kernel, 'store' | 'filled'> {
 export interface RuleReader {
   /** Returns the row of a rule; throws `rule_not_found` or `not_owner`. */
   find(id: string, principal: Principal, em: EntityManager): Promise<Rule>
-  /** Returns a rule as its owner or a superadmin sees it; throws `rule_not_found` or `not_owner`. */
+  /** Returns a rule as the caller sees it; throws `rule_not_found` or `not_owner`. */
   read(id: string, principal: Principal): Promise<RuleRecord>
   /** Returns the record of a row, and does not check who may see it. */
   loadRecord(rule: Rule, em: EntityManager): Promise<RuleRecord>
@@ -37,12 +38,12 @@ export interface RuleReader {
 }
 
 export function openRuleReader(services: Services): RuleReader {
-  async function find(id: string, { role, userId }: Principal, em: EntityManager): Promise<Rule> {
+  async function find(id: string, caller: Principal, em: EntityManager): Promise<Rule> {
     const rule = await em.findOne(Rule, { id })
     const hasGroupRules = services.fields.placing() !== undefined
     if (!rule || (isGroupRule(rule) && !hasGroupRules))
       throw new Fault(ruleNotFound, `there is no rule ${id}`)
-    if (role !== 'superadmin' && rule.owner !== userId)
+    if (!seesAll(caller) && rule.owner !== caller.userId)
       throw new Fault(notOwner, `rule ${id} belongs to another user`)
     if (rule.parent != null && hasGroupRules) throw memberNotFound(rule, rule.parent)
     return rule
@@ -58,9 +59,8 @@ export function openRuleReader(services: Services): RuleReader {
   }
 
   function list(filter: Filter, principal: Principal): PagedRows<RuleRecord> {
-    const { role, userId } = principal
-    if (role !== 'superadmin' && filter.owner !== undefined && filter.owner !== userId)
-      throw new Fault(notOwner, 'only a superadmin may list the rules of another user')
+    if (!seesAll(principal) && filter.owner !== undefined && filter.owner !== principal.userId)
+      throw new Fault(notOwner, 'your role allows you to list only your own rules')
     return {
       async page(after, take, em) {
         const where = { id: { $gt: after }, ...(await filterCondition(services, filter, principal, em)) }
@@ -101,16 +101,18 @@ const ownerCondition = (owner: string, hasClients: boolean): object =>
 /** Returns a condition for the rules that match the filter and that the user may see. */
 async function filterCondition(
   { filled, fields }: Services,
-  { client, owner, ...more }: Filter,
-  { role, userId }: Principal,
+  { client, owner, name, port, ...more }: Filter,
+  caller: Principal,
   em: EntityManager
 ) {
-  const seen = role === 'superadmin' ? owner : userId
+  const seen = seesAll(caller) ? owner : caller.userId
   const onEach = { ...onClients, ...(seen !== undefined && { owner: seen }) }
   const shown = seen === undefined ? isNotMember : ownerCondition(seen, client !== undefined)
   return {
     ...listFilters.where(filled(listFilterSlots.rule), more),
     ...(fields.placing() ? shown : onEach),
+    ...(name !== undefined && { name }),
+    ...(port !== undefined && { listenFrom: { $lte: port }, listenTo: { $gte: port } }),
     ...(client !== undefined && (await onClientCondition(client, em)))
   }
 }
@@ -139,14 +141,13 @@ async function loadRecords(
   const names = new Map(clients.map(({ id, name }) => [id, name]))
   const values = await fields.load(rules, em)
   const views = filled(targetViewSlot).map(({ value }) => [value.key, value.load(rules)] as const)
-  const etags = await loadEtags(rules, values, filled, em)
   const shown = await shownStates(filled, rules, em)
   const edges = await loadEdges(rules, { shown, closedRules }, em)
   const unplaced = fields.placing() && { edges: null }
   return rules.map(rule => ({
     ...coreRecord(rule, names),
     ...unplaced,
-    etag: etags.get(rule.id) ?? '',
+    etag: ruleEtag(rule, values.get(rule.id) ?? {}, filled),
     ...(edges.get(rule.id) ?? toShownState(rule, shown.get(rule.id), closedRules.reason(rule))),
     targets: shownTargets(rule, views),
     ...fields.shown(values.get(rule.id) ?? {})

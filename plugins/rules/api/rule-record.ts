@@ -83,7 +83,7 @@ export const CoreRecord = Type.Object({
   owner: Type.String({ ...UserId, description: 'user_id of the owner.' }),
   placed_by: Type.String({
     ...UserId,
-    description: 'The owner, or a superadmin: then grants do not limit the rule.'
+    description: 'The owner, or an operator or a superadmin: then grants do not limit the rule.'
   }),
   paused: Type.Boolean({ description: 'Its port stays taken, and nothing is forwarded.', examples: [false] }),
   state: stateSchema(coreStates),
@@ -92,8 +92,8 @@ export const CoreRecord = Type.Object({
   updated_at: timeOf('When it was changed last.'),
   state_changed_at: timeOf('When its state changed last.'),
   etag: Type.String({
-    description: 'ETag of the rule, for If-Match; each change gives a new one.',
-    examples: ['"7"']
+    description: 'ETag of the rule, for If-Match; it differs after a change.',
+    examples: ['"9f86d081884c7d65"']
   })
 })
 

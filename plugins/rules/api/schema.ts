@@ -1,7 +1,8 @@
 // Schemas of the routes: the core of a rule, and the fields that plugins add to it at boot.
 import { type Static, type TSchema, type TSchemaOptions, Type } from 'typebox'
-import { closed, orNull, UserId } from '../../../kernel/http/schema.ts'
+import { closed, orNull } from '../../../kernel/http/schema.ts'
 import type { SlotReader } from '../../../kernel/slot.ts'
+import { UserFilter } from '../../http/exports.ts'
 import { targetHost } from '../changes/parse-draft.ts'
 import {
   isSent,
@@ -11,7 +12,9 @@ import {
   type ServerField
 } from '../fields/rule-field.ts'
 import { Edge, partialState } from '../group-rules/edges.ts'
+import { ruleNameSchema } from '../names/rule-name-schema.ts'
 import { shapeSlot, shownStateSlot, type TargetView, targetViewSlot } from '../slots.ts'
+import { type DeliveryOptions, deliveryOptions } from './delivery-options.ts'
 import {
   CoreRecord,
   coreStates,
@@ -64,7 +67,7 @@ const Definition = Type.Object({
   placed_by: Type.Optional(
     Type.String({
       description:
-        'user_id, for superadmins: the owner, if grants limit the rule. Default: the user of the request.'
+        'user_id, for operators and superadmins: the owner, if grants limit the rule. Default: the user of the request.'
     })
   ),
   paused: Type.Optional(
@@ -72,16 +75,9 @@ const Definition = Type.Object({
   )
 })
 
-const IfOffline = Type.Optional(
-  Type.Union([Type.Literal('refuse'), Type.Literal('queue')], {
-    description: 'If the client is offline. queue: the rule is pending until the client reconnects.',
-    default: 'refuse'
-  })
-)
-
 /** Core properties, and the values of fields under their keys. */
 export type DefinitionBody = Static<typeof Definition> & Values
-export type CreateBody = DefinitionBody & { readonly if_offline?: Static<typeof IfOffline> }
+export type CreateBody = DefinitionBody & Pick<DeliveryOptions, 'if_offline'>
 export type UpdateBody = Partial<Static<typeof Definition>> & Values
 /** Null removes a value. */
 export type PatchBody = Pick<UpdateBody, 'targets' | 'placed_by'> & Values
@@ -117,7 +113,7 @@ const named = ($id: string) => ({ $id, examples: [example] })
 
 export const createBody = (filled: SlotReader) =>
   withFields<CreateBody>(
-    { ...definitionProperties(filled), if_offline: IfOffline },
+    { ...definitionProperties(filled), if_offline: deliveryOptions.if_offline },
     filled,
     optionalValue,
     named('RuleCreate')
@@ -129,7 +125,12 @@ export const definitionBody = (filled: SlotReader) =>
 /** A rule in the document of `apply`. */
 export const documentBody = (filled: SlotReader) =>
   withFields<DefinitionBody>(
-    { ...Definition.properties, client: clientSchema(filled), rule_id: Type.Optional(RuleId) },
+    {
+      ...Definition.properties,
+      client: clientSchema(filled),
+      rule_id: Type.Optional(RuleId),
+      ...deliveryOptions
+    },
     filled,
     optionalValue
   )
@@ -149,7 +150,7 @@ function targetsSchema(filled: SlotReader) {
   })
 }
 
-/** Accepts the whole body of create, a record (read-only properties are ignored), or hot fields alone. */
+/** Accepts the whole body of create, a record (read-only properties are ignored), or some properties of it. */
 export const updateBody = (filled: SlotReader) => {
   const shown = [...Object.keys(CoreRecord.properties), ...Object.keys(edgesProperty(filled))]
   const readOnly = Object.fromEntries(shown.map(key => [key, Readonly]))
@@ -170,16 +171,31 @@ export const patchBody = (filled: SlotReader) => {
   const same = Type.Optional(
     Type.Unknown({ readOnly: true, description: 'Cannot change: accepted if equal to the stored value.' })
   )
-  const fixed = [...readOnlyIn(filled), 'client', 'protocol', 'owner'].map(key => [key, same])
+  const fixed = [...readOnlyIn(filled), ...unchangeable].map(key => [key, same])
+  return patchSchema(filled, Object.fromEntries(fixed), {
+    $id: 'RulePatch',
+    examples: [{ targets: [{ host: '10.0.0.8', port: 443 }] }]
+  })
+}
+
+/** A patch of several rules: no record can be sent back. */
+export const bulkPatch = (filled: SlotReader) => {
+  const refused = Type.Optional(Type.Unknown({ readOnly: true, description: 'Refused: it cannot change.' }))
+  return patchSchema(filled, Object.fromEntries(unchangeable.map(key => [key, refused])), {
+    $id: 'RulesPatch',
+    examples: [{ prefer_ipv6: true }]
+  })
+}
+
+const unchangeable = ['client', 'protocol', 'owner']
+
+function patchSchema(filled: SlotReader, fixed: Record<string, TSchema>, options: TSchemaOptions) {
   const { prefer_ipv6, paused, ...core } = Type.Partial(
     Type.Object({ ...definitionProperties(filled), targets: targetsSchema(filled) })
   ).properties
   const optional = { prefer_ipv6: Type.Optional(orNull(prefer_ipv6)), paused: Type.Optional(orNull(paused)) }
   const fieldOf = ({ body }: RuleField) => Type.Optional(orNull(patchSchemaOf(body)))
-  return withFields<PatchBody>({ ...core, ...optional, ...Object.fromEntries(fixed) }, filled, fieldOf, {
-    $id: 'RulePatch',
-    examples: [{ targets: [{ host: '10.0.0.8', port: 443 }] }]
-  })
+  return withFields<PatchBody>({ ...core, ...optional, ...fixed }, filled, fieldOf, options)
 }
 
 /** Returns the schema of a JSON Merge Patch: null removes optional values, and objects merge. */
@@ -219,27 +235,25 @@ export const ruleRecord = (filled: SlotReader) => {
 
 export const RuleParams = Type.Object({ rule_id: RuleId })
 
-export const Wait = closed({
-  ack_timeout_secs: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 60, description: 'How long to wait for the client; default 5.' })
-  )
-})
+export const Wait = closed({ ack_timeout_secs: deliveryOptions.ack_timeout_secs })
 
-export const ChangeQuery = closed({
-  ...Wait.properties,
-  existing: Type.Optional(
-    Type.Union([Type.Literal('keep'), Type.Literal('drain'), Type.Literal('cut')], {
-      description: 'Live connections to removed targets or of a paused rule: keep (default), drain or cut.'
-    })
-  )
-})
+export const ChangeQuery = closed({ ...Wait.properties, existing: deliveryOptions.existing })
 export type ChangeQuery = Static<typeof ChangeQuery>
 
 export const Filter = Type.Object({
   client: Type.Optional(
     Type.String({ description: 'client_id, or a name that several may have.', examples: ['paris'] })
   ),
-  owner: Type.Optional(Type.String({ ...UserId, description: 'user_id of the owner.' }))
+  owner: Type.Optional(UserFilter('user_id of the owner.')),
+  name: Type.Optional(ruleNameSchema('Only rules with this name.')),
+  port: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 65535,
+      description: 'Only rules that listen on this port, alone or in a range.',
+      examples: [8443]
+    })
+  )
 })
 
 /** Filters of a list of rules, with the parameters that other plugins add. */

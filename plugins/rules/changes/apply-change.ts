@@ -16,13 +16,14 @@ import { lastKnownAgent, requireCapableClient, requireCapablePeer } from '../fie
 import { fieldUnsupported } from '../fields/rule-field.ts'
 import type { Services } from '../services.ts'
 import { updateCapability } from '../wire.ts'
+import { collectAnswers, type SentRule } from './client-answers.ts'
 import type { EditCall, StoredRule, WantedRule } from './edit.ts'
 import { admitRule } from './placement.ts'
-import { withPendingChange, writeRule } from './write-rule.ts'
+import { withPendingChange, withServerChange, writeRule } from './write-rule.ts'
 
 export interface AppliedChange {
   readonly changes: readonly FieldChange[]
-  readonly awaited: readonly Rule[] // the reply waits for their clients, if those are connected
+  readonly awaited: readonly SentRule[] // the reply waits for their clients, if those are connected
   readonly woken: readonly string[] // ids of clients with other changes
   readonly row?: Rule // the caller must check that its ports are free
   readonly afterCommit: AfterCommit
@@ -35,15 +36,22 @@ export async function applyChange(
   services: Services,
   stored: StoredRule,
   { values, ...core }: WantedRule,
-  { mode, existing, ...by }: EditCall
+  { mode, existing, patch, ...by }: EditCall
 ): Promise<AppliedChange> {
   const { control, filled, fields, states } = services
   const { rule } = stored
   const isRunning = isInForce(rule) || rule.state === 'pending'
   const isRetried = rule.state === 'failed' && mode !== 'hot'
+  const waiting = async (
+    rule: Rule,
+    isAwaited: boolean
+  ): Promise<Pick<AppliedChange, 'awaited' | 'woken'>> =>
+    isAwaited
+      ? { awaited: await collectAnswers(control, [rule], 'push', by.em), woken: [] }
+      : { awaited: [], woken: [rule.clientId] }
   const changes = listChanges(stored, { values, ...core })
   if (changes.length === 0 && !(isRetried && mode === 'replace'))
-    return { changes, ...waiting(rule, isRunning && rule.before != null), afterCommit: nothing }
+    return { changes, ...(await waiting(rule, isRunning && rule.before != null)), afterCommit: nothing }
 
   const sent = changes.filter(({ field }) => fields.isSent(field))
   const isHot = changes.every(({ field }) => fields.isHot(field))
@@ -55,12 +63,12 @@ export async function applyChange(
   await fields.check(next, addedValues(changes, services), by)
 
   const written = { from: stored.values, to: values }
-  if (changes.length > 0 && sent.length === 0) {
-    await writeRule(services, rule, written, by)
-    return { changes, ...waiting(rule, false), afterCommit: nothing }
+  if (changes.length > 0 && sent.length === 0 && !(isRetried && mode === 'replace')) {
+    await writeRule(services, withServerChange(services, rule, changes, { patch, ...by }), written, by)
+    return { changes, ...(await waiting(rule, false)), afterCommit: nothing }
   }
 
-  const replaced = sent.filter(({ field }) => fields.has(field))
+  const replaced = changes.filter(({ field }) => fields.has(field))
   const isOffline = control.peers.find(rule.clientId) === undefined
   const isMoved = changes.some(({ field }) => field.startsWith('listen_port'))
   const row = withPendingChange({
@@ -68,20 +76,20 @@ export async function applyChange(
     next,
     values: Object.fromEntries(replaced.map(({ field, from }) => [field, from])),
     existing,
-    whenPortInUse: !isMoved && (isHot || isOffline) ? 'keep' : 'undo'
+    isUndone:
+      isInForce(rule) || rule.before != null || (!isOffline && (isRetried || rule.state === 'pending')),
+    whenPortInUse: !isMoved && isOffline ? 'keep' : 'undo'
   })
   await writeRule(services, row, written, by)
 
   const isNew = isRetried && !belongsOnAgent(rule) // for its agent
   const state = isNew ? 'pending' : isOffline && isInForce(rule) ? stateInForce(row) : rule.state
   const afterCommit = state === rule.state ? nothing : await states.enter(row, { state }, by.em)
-  if (!isNew && !belongsOnAgent(rule)) return { changes, ...waiting(rule, false), row, afterCommit }
+  if (!isNew && !belongsOnAgent(rule)) return { changes, ...(await waiting(rule, false)), row, afterCommit }
   await control.objects.put(by.em, objectKeyOf(rule))
-  return { changes, ...waiting(rule, isRunning || isRetried), row, afterCommit }
+  const isAwaited = isRunning || isRetried || rule.before != null
+  return { changes, ...(await waiting(rule, isAwaited)), row, afterCommit }
 }
-
-const waiting = (rule: Rule, isAwaited: boolean): Pick<AppliedChange, 'awaited' | 'woken'> =>
-  isAwaited ? { awaited: [rule], woken: [] } : { awaited: [], woken: [rule.clientId] }
 
 /** Returns the properties that differ, under their names in requests. */
 export function listChanges({ rule, values }: StoredRule, wanted: WantedRule): FieldChange[] {

@@ -1,15 +1,15 @@
 // A change of a rule, from the request to the client's answer.
-import { Fault } from '../../../kernel/base/errors.ts'
+import { Fault, notOwner } from '../../../kernel/base/errors.ts'
 import type { ApplyResult } from '../../../kernel/control/managed-objects.ts'
 import type { FieldChange } from '../../../kernel/http/route.ts'
 import { ruleResource } from '../api/rule-resource.ts'
+import { ruleNotFound } from '../codes.ts'
 import { isGroupRule, Rule } from '../entities.ts'
 import type { ChangeBy } from '../fields/fields.ts'
 import { missingPart } from '../fields/requirements.ts'
 import { changeGroupRule } from '../group-rules/group-rule.ts'
 import type { JournalEntry } from '../journal-entry.ts'
 import type { Change, Services } from '../services.ts'
-import { ruleNotFound } from '../slots.ts'
 import { type AppliedChange, applyChange } from './apply-change.ts'
 import {
   defaultAckSecs,
@@ -29,14 +29,17 @@ export const openChangeRule =
   (services: Services): ChangeRule =>
   async (id, edit, { principal, change }) => {
     const { control, fields, filled } = services
-    requireContent(edit, fields)
-    if (edit.mode === 'replace') requireValid(edit, services, principal)
+    const { mode, body, existing = 'keep' } = edit
     let changes: readonly FieldChange[] = []
-    const resource = { ...ruleResource(id, filled), changes: () => changes }
+    let name: unknown = null
+    const resource = { ...ruleResource(id, filled, () => name), changes: () => changes }
     const { rule, applied } = await change(resource, async em => {
       const stored = await findRule(services, id, edit, { principal, em })
+      requireContent(edit, fields)
+      if (mode === 'replace') requireValid(edit, services, principal)
       const wanted = await judgeEdit(services, edit, stored, { principal, em })
-      const call = { mode: edit.mode, existing: edit.existing ?? 'keep', principal, em }
+      name = wanted.values['name'] ?? stored.rule.name ?? null
+      const call = { mode, existing, ...(mode === 'live' && { patch: body }), principal, em }
       const apply = isGroupRule(stored.rule) ? changeGroupRule : changeOne
       const applied = await apply(services, stored, wanted, call)
       changes = applied.changes
@@ -47,12 +50,12 @@ export const openChangeRule =
     applied.afterCommit()
     for (const clientId of new Set(applied.woken)) control.objects.wake(clientId)
     const { ackSecs = defaultAckSecs(applied.awaited.length) } = edit
-    const answers = await waitForAnswers(control, applied.awaited, 'push', ackSecs)
+    const answers = await waitForAnswers(control, applied.awaited, ackSecs)
     if (isGroupRule(rule)) requireAnswers(id, answers, ackSecs)
     else for (const { result } of answers) await requireInForce(services, id, result, ackSecs)
   }
 
-/** An invalid body is reported before a rule that does not exist, or that belongs to another user. */
+/** An invalid body is reported before a rule that does not exist, but after a rule that belongs to another user. */
 async function findRule(
   services: Services,
   id: string,
@@ -61,6 +64,8 @@ async function findRule(
 ): Promise<StoredRule> {
   const { filled, fields, reader } = services
   const rule = await reader.find(id, principal, em).catch(refusal => {
+    if (refusal instanceof Fault && refusal.errorCode === notOwner) throw refusal
+    requireContent(edit, fields)
     requireValid(edit, services, principal)
     throw refusal
   })

@@ -1,16 +1,37 @@
 // Waits for the answers of clients, and turns them into the reply of the request.
+import type { EntityManager } from '@mikro-orm/sql'
 import { ackTimeout, defineCode, Fault } from '../../../kernel/base/errors.ts'
-import type { ApplyResult } from '../../../kernel/control/managed-objects.ts'
+import type { ApplyResult, Delivery } from '../../../kernel/control/managed-objects.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
+import { ruleNotFound } from '../codes.ts'
 import { objectKeyOf } from '../delivery/rule-states.ts'
 import type { Rule } from '../entities.ts'
-import { ruleNotFound } from '../slots.ts'
 import { portInUse } from './insert-rules.ts'
 
 export const activationFailed = defineCode('activation_failed', 422, 6)
 
 /** Agents apply rules one after another, so many rules get more time. */
 export const defaultAckSecs = (rules: number): number => Math.min(60, 5 + Math.floor(rules / 20))
+
+/** A rule with a change that its client must answer. */
+export interface SentRule {
+  readonly rule: Rule
+  readonly delivery: Delivery
+}
+
+/** Call it in the change, after the rules were sent or removed. */
+export async function collectAnswers(
+  { objects }: Pick<Kernel['control'], 'objects'>,
+  rules: readonly Rule[],
+  change: 'push' | 'remove',
+  em: EntityManager
+): Promise<SentRule[]> {
+  const deliveries = await objects.deliverAll(em, rules.map(objectKeyOf), change)
+  return rules.flatMap((rule, at) => {
+    const delivery = deliveries[at]
+    return delivery ? [{ rule, delivery }] : []
+  })
+}
 
 export interface Answer {
   readonly rule: Rule
@@ -20,14 +41,14 @@ export interface Answer {
 /** Waits for the answers of connected clients, and wakes the others. */
 export function waitForAnswers(
   { peers, objects }: Pick<Kernel['control'], 'peers' | 'objects'>,
-  rules: readonly Rule[],
-  change: 'push' | 'remove',
+  sent: readonly SentRule[],
   ackSecs: number
 ): Promise<Answer[]> {
-  const connected = rules.filter(({ clientId }) => peers.find(clientId) !== undefined)
-  for (const rule of rules) if (!connected.includes(rule)) objects.wake(rule.clientId)
+  const isConnected = ({ rule: { clientId } }: SentRule): boolean => peers.find(clientId) !== undefined
+  const connected = sent.filter(isConnected)
+  for (const one of sent) if (!connected.includes(one)) objects.wake(one.rule.clientId)
   return Promise.all(
-    connected.map(async rule => ({ rule, result: await objects.deliver(objectKeyOf(rule), change, ackSecs) }))
+    connected.map(async ({ rule, delivery }) => ({ rule, result: await delivery.answered(ackSecs) }))
   )
 }
 

@@ -7,6 +7,7 @@ import { insertGroupRule } from '../group-rules/group-rule.ts'
 import type { JournalEntry } from '../journal-entry.ts'
 import type { Change, Services } from '../services.ts'
 import {
+  collectAnswers,
   defaultAckSecs,
   removedWhileWaiting,
   requireAnswers,
@@ -29,7 +30,8 @@ export const openCreateRule =
     requirePlace(body.client, values, fields.placing())
     const ifOffline = body.if_offline ?? 'refuse'
     const id = newId(clock.now())
-    const placed = await change(ruleResource(id, filled), async em => {
+    const resource = ruleResource(id, filled, () => values['name'] ?? null)
+    const placed = await change(resource, async em => {
       const by = { principal, em }
       const keys = fields.sentKeys(values)
       const where = await resolvePlacement(body, principal, filled, em)
@@ -38,15 +40,17 @@ export const openCreateRule =
         clock.now()
       )
       await addJournalEntry(createdEntry(principal, id), em)
-      if (isGroupRule(rule)) return insertGroupRule(services, rule, { ...by, values, ifOffline })
+      if (isGroupRule(rule)) {
+        const members = await insertGroupRule(services, rule, { ...by, values, ifOffline })
+        return collectAnswers(control, members, 'push', em)
+      }
       const faults = await insertRules(services, [rule], values, { ...by, ifOffline })
       for (const fault of faults.values()) throw fault
-      return [rule]
+      return collectAnswers(control, [rule], 'push', em)
     })
     const ackSecs = givenAckSecs ?? defaultAckSecs(placed.length)
-    const [only] = placed
-    const isOne = only?.id === id
-    const answers = await waitForAnswers(control, placed, 'push', ackSecs)
+    const isOne = placed[0]?.rule.id === id
+    const answers = await waitForAnswers(control, placed, ackSecs)
     const isGone = isOne && answers[0]?.result?.status === 'removed'
     if (isGone || !(await store.read(em => em.count(Rule, { id })))) throw removedWhileWaiting(id)
     if (!isOne) requireAnswers(id, answers, ackSecs)

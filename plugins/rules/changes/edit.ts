@@ -1,8 +1,6 @@
 // One change of a rule. PUT, PUT of a definition, PATCH, pause, resume and bulk changes are all an Edit.
-import { Fault } from '../../../kernel/base/errors.ts'
 import type { Values } from '../api/rule-record.ts'
 import type { ChangeQuery, DefinitionBody, PatchBody, UpdateBody } from '../api/schema.ts'
-import { bodyEmpty } from '../codes.ts'
 import type { ExistingMode, Rule } from '../entities.ts'
 import type { ChangeBy } from '../fields/fields.ts'
 import type { Draft } from './parse-draft.ts'
@@ -15,7 +13,8 @@ interface EditOptions {
 /**
  * The mode says how the body is read, and what the agent must be capable of.
  *
- * - `hot` (PUT): hot fields, alone or in a whole rule. Any agent takes it; a failed rule is not retried.
+ * - `hot` (PUT): the fields that PUT changes, such as `rate_limit`, alone or in a whole rule. Any agent takes it; a failed
+ *   rule is not retried.
  * - `live` (PATCH): a merge patch of the rule. Needs an agent that changes open rules.
  * - `replace` (PUT of a definition): a whole rule. Needs a connected client, and takes any agent, which may close the
  *   port for a moment.
@@ -31,6 +30,7 @@ export type Edit = EditOptions &
 export interface EditCall extends ChangeBy {
   readonly mode: Edit['mode']
   readonly existing: ExistingMode
+  readonly patch?: Values | undefined // as given, in mode `live`
 }
 
 /** A rule with the value or null of every loaded field. */
@@ -40,12 +40,14 @@ export interface StoredRule {
 }
 
 /** The rule that an edit asks for, with the value or null of every loaded field. */
-export interface WantedRule extends Draft, Pick<Rule, 'placedBy' | 'placedBySuperadmin' | 'paused'> {
+export interface WantedRule extends Draft, Pick<Rule, 'placedBy' | 'isExempt' | 'paused'> {
   readonly values: Values
 }
 
 /** Returns the edit of a PATCH, a pause, or an item of a bulk change. */
-export function liveEdit(body: PatchBody, { existing, ack_timeout_secs: ackSecs }: ChangeQuery): Edit {
-  if (Object.keys(body).length > 0) return { mode: 'live', body, existing, ackSecs }
-  throw new Fault(bodyEmpty, 'the body is empty; send the fields to change')
-}
+export const liveEdit = (body: PatchBody, { existing, ack_timeout_secs: ackSecs }: ChangeQuery): Edit => ({
+  mode: 'live',
+  body,
+  existing,
+  ackSecs
+})

@@ -14,18 +14,21 @@ import { requireCapableClient, requireCapablePeer } from '../fields/requirements
 import type { Services } from '../services.ts'
 import type { keys } from '../settings.ts'
 import { portSharingSlot } from '../slots.ts'
+import { nameHolder } from './name-holder.ts'
 import type { Draft } from './parse-draft.ts'
 import { admitRule } from './placement.ts'
 
 export const portInUse = defineCode('port_in_use', 409, 5)
 
 type NewRule = Draft &
-  Pick<Rule, 'id' | 'clientId' | 'owner' | 'placedBy' | 'placedBySuperadmin' | 'fields' | 'paused'> &
+  Pick<Rule, 'id' | 'clientId' | 'owner' | 'placedBy' | 'isExempt' | 'fields' | 'paused'> &
   Partial<Pick<Rule, 'parent'>>
 
 export const newRule = (given: NewRule, now: number): Rule => ({
   ...given,
   parent: given.parent ?? null,
+  name: null, // saved with the fields
+  description: null,
   formerTargets: null,
   formerPorts: null,
   before: null,
@@ -57,11 +60,19 @@ export async function insertRules(
   values: Values,
   { ifOffline, ...by }: InsertCall
 ): Promise<Faults> {
-  const { config, control, filled, fields } = services
+  const { config, control, filled, fields, clients } = services
   const { em } = by
   const faults = new Map<string, Fault>()
   const admitted = await keepPassing(given, faults, rule => admitRule(rule, filled, em))
-  const derived = await fields.withDerived(admitted, em)
+  const pending = await clients.pendingFaults(
+    admitted.map(({ clientId }) => clientId),
+    em
+  )
+  const approved = await keepPassing(admitted, faults, async ({ clientId }) => {
+    const fault = pending.get(clientId)
+    if (fault) throw fault
+  })
+  const derived = await fields.withDerived(approved, em)
   const capable = await keepPassing(derived, faults, async rule =>
     ifOffline === 'queue' ? requireCapableClient(services, rule, em) : requireCapablePeer(services, rule)
   )
@@ -96,8 +107,8 @@ export async function keepPassing<R extends { readonly id: string }>(
   return rules.filter(({ id }) => !faults.has(id))
 }
 
-/** Stores a new row. `placedBySuperadmin` is computed and has no column. */
-export async function insertRule({ placedBySuperadmin: _, ...row }: Rule, em: EntityManager): Promise<void> {
+/** Stores a new row. `isExempt` is computed and has no column. */
+export async function insertRule({ isExempt: _, ...row }: Rule, em: EntityManager): Promise<void> {
   await em.insert(Rule, row)
 }
 
@@ -186,11 +197,9 @@ async function refusalToJoin(
 
 function portTaken(rule: Rule, holder: Rule): Fault {
   const { protocol, listenFrom } = rule
-  const id = holder.parent ?? holder.id
+  const { name, details } = nameHolder(rule, holder)
   const port = Math.max(listenFrom, isMovedFrom(holder, rule) ? (holder.movedFrom ?? 0) : holder.listenFrom)
-  return new Fault(portInUse, `rule ${id} has ${protocol} port ${port} of this client`, {
-    details: { rule_id: id }
-  })
+  return new Fault(portInUse, `${name} has ${protocol} port ${port} of this client`, { details })
 }
 
 /** True if the rule overlaps only ports that the holder leaves, but that its agent may still have. */

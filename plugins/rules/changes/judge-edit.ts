@@ -4,7 +4,7 @@ import type { EntityManager } from '@mikro-orm/sql'
 import { Fault } from '../../../kernel/base/errors.ts'
 import type { Principal } from '../../../kernel/http/principal.ts'
 import { Client } from '../../../kernel/identity/entities.ts'
-import { unknownField } from '../../http/exports.ts'
+import { managesAll, unknownField } from '../../http/exports.ts'
 import type { Values } from '../api/rule-record.ts'
 import { type DefinitionBody, type PatchBody, readOnlyIn, type UpdateBody } from '../api/schema.ts'
 import { bodyEmpty, immutableField } from '../codes.ts'
@@ -17,18 +17,25 @@ import { mergeBody } from './merge-body.ts'
 import { type Draft, parseDraft } from './parse-draft.ts'
 import { requirePlace, resolvePlacement } from './placement.ts'
 
-/** Throws unless a PUT is a whole rule or has a hot field. */
+/** Throws for an empty body, and unless a PUT is a whole rule or has a field that it changes. */
 export function requireContent({ mode, body }: Edit, fields: Fields): void {
+  if (mode === 'live') requireFields(body)
   if (mode !== 'hot' || isWholeBody(body)) return
   if (Object.keys(body).length === 0)
     throw new Fault(bodyEmpty, 'the body is empty; send the whole rule or the fields to change')
-  const hot = fields.hotFields()
-  if (hot.some(({ key }) => key in body)) return
-  const allowed = hot.map(({ key }) => key).join(', ') || 'no field of the loaded plugins'
+  const updatable = fields.updatable()
+  if (updatable.some(({ key }) => key in body)) return
+  const allowed = updatable.map(({ key }) => key).join(', ') || 'no field of the loaded plugins'
+  const [first] = updatable
   throw new Fault(
-    (hot.find(({ key }) => fields.isSent(key)) ?? hot[0])?.updateEmpty ?? immutableField,
+    (first?.change === 'hot' && first.updateEmpty) || immutableField,
     `only ${allowed} may change by PUT; send it, or the whole rule with listen_port and targets; PATCH changes the rest`
   )
+}
+
+function requireFields(patch: Values): void {
+  if (Object.keys(patch).length > 0) return
+  throw new Fault(bodyEmpty, 'the body is empty; send the fields to change')
 }
 
 /** Throws if the body would be invalid for every rule. */
@@ -53,7 +60,7 @@ export async function judgeEdit(
   const given = { ...edit.body, ...draftBody(draft) }
   if (mode === 'hot') {
     await requireStored(given, fixed.hot, rule, em)
-    for (const field of fields.frozenFields()) {
+    for (const field of fields.fixedInUpdate()) {
       const value = fields.parseField(field, body, draft, principal)
       if (!isDeepStrictEqual(value, stored.values[field.key] ?? null)) throw immutable(field.key)
     }
@@ -62,7 +69,7 @@ export async function judgeEdit(
   const values = { ...fields.parseAll(body, draft, principal), ...staying }
   const wanted = { ...rule, ...draft, paused: body.paused ?? false, values }
   const place = placeIn(edit, stored, wanted, services, principal)
-  const placed = place && (await resolvePlacement(place, principal, filled, em))
+  const placed = place && (await resolvePlacement(place, principal, filled, em, rule))
   const next = { ...wanted, ...placed }
   if (mode === 'replace')
     await requireStored({ ...given, client: next.clientId, owner: next.owner }, fixed.replace, rule, em)
@@ -86,7 +93,7 @@ function wholeBody({ mode, body }: Edit, stored: StoredRule | null, services: Se
 const isWholeBody = (body: UpdateBody): body is DefinitionBody => 'listen_port' in body && 'targets' in body
 
 /** Returns a draft as a request has it. */
-const draftBody = ({ protocol, listenFrom, listenTo, targets, preferIpv6 }: Draft) => ({
+export const draftBody = ({ protocol, listenFrom, listenTo, targets, preferIpv6 }: Draft) => ({
   protocol,
   listen_port: listenFrom,
   listen_port_end: listenTo === listenFrom ? null : listenTo,
@@ -157,21 +164,21 @@ function editableIn(patch: PatchBody, { filled }: Services): Values {
 
 /**
  * Returns the place to resolve; null: the rule stays there. Whoever changes where a rule listens or forwards has placed it,
- * and grants limit them; a superadmin leaves that as it is.
+ * and grants limit them; operators and superadmins leave that as it is.
  */
 function placeIn(
   { mode, body }: Edit,
   stored: StoredRule,
   wanted: WantedRule,
   { fields }: Services,
-  { role }: Principal
+  caller: Principal
 ): Pick<DefinitionBody, 'client' | 'owner' | 'placed_by'> | null {
   if (mode === 'replace') requirePlace(body.client, wanted.values, fields.placing())
   if (mode !== 'live') return mode === 'hot' ? null : body
   const { rule } = stored
   const isMoved = listChanges(stored, wanted).some(({ field }) => !fields.isHot(field) && field !== 'paused')
   if (body.placed_by === undefined && !isMoved) return null
-  const placer = body.placed_by ?? (role === 'superadmin' ? rule.placedBy : undefined)
+  const placer = body.placed_by ?? (managesAll(caller) ? rule.placedBy : undefined)
   return {
     ...(!isGroupRule(rule) && { client: rule.clientId }),
     owner: rule.owner,
@@ -179,10 +186,19 @@ function placeIn(
   }
 }
 
-function immutable(property: string): Fault {
+/** Throws if a patch of several rules is empty, or names a property that no rule can change. */
+export function requireEditable(patch: Values): void {
+  requireFields(patch)
+  const property = fixed.live.find(key => key in patch)
+  if (property !== undefined) throw immutable(property, '/patch')
+}
+
+function immutable(property: string, at = ''): Fault {
   const remedy = fixed.live.includes(property)
     ? '; remove the rule and create another'
     : ' by PUT; PATCH changes it'
-  const details = { field: `/${property}`, reason: 'immutable' }
-  return new Fault(immutableField, `/${property} cannot change${remedy}`, { details })
+  const field = `${at}/${property}`
+  return new Fault(immutableField, `${field} cannot change${remedy}`, {
+    details: { field, reason: 'immutable' }
+  })
 }

@@ -1,4 +1,5 @@
-// Decides who may place a rule: superadmins on every client and for every user, others where `rules.admit` allows it.
+// Decides who may place a rule: operators and superadmins on every client and for every user, others where `rules.admit`
+// allows it.
 import type { EntityManager } from '@mikro-orm/sql'
 import {
   clientNotFound,
@@ -14,13 +15,14 @@ import { Client, User } from '../../../kernel/identity/entities.ts'
 import { operatorId } from '../../../kernel/identity/identity.ts'
 import type { SlotReader } from '../../../kernel/slot.ts'
 import { clientNameAmbiguous } from '../../clients/exports.ts'
+import { managesAll, managesUsers } from '../../http/exports.ts'
 import type { Values } from '../api/rule-record.ts'
 import type { CreateBody } from '../api/schema.ts'
 import { noClient, type Rule } from '../entities.ts'
 import type { LoadedField } from '../fields/rule-field.ts'
 import { admitSlot, clientNotGranted } from '../slots.ts'
 
-type Placement = Pick<Rule, 'clientId' | 'owner' | 'placedBy' | 'placedBySuperadmin'>
+type Placement = Pick<Rule, 'clientId' | 'owner' | 'placedBy' | 'isExempt'>
 
 /** Throws unless the request names one client, or has the field that places rules on several. */
 export function requirePlace(
@@ -39,51 +41,73 @@ export function requirePlace(
 
 /**
  * Returns client, owner and placer of a rule; throws unless the user may place rules there. Without a client it is a
- * group rule: `admit` judges each member.
+ * group rule: `admit` judges each member. `before`: the rule that the request changes.
  */
 export async function resolvePlacement(
   { client, owner, placed_by: placer }: Pick<CreateBody, 'client' | 'owner' | 'placed_by'>,
-  { role, userId }: Principal,
+  caller: Principal,
   filled: SlotReader,
-  em: EntityManager
+  em: EntityManager,
+  before?: Pick<Rule, 'placedBy'>
 ): Promise<Placement> {
-  if (role === 'superadmin') {
+  const { userId } = caller
+  if (managesAll(caller)) {
     const { id: clientId } = client === undefined ? { id: noClient } : await requireClient(client, em)
     const placedBy = placer ?? userId
     const ruleOwner = owner ?? userId
     await requireUser(ruleOwner, em)
     await requireUser(placedBy, em)
-    return { clientId, owner: ruleOwner, placedBy, placedBySuperadmin: await isSuperadmin(placedBy, em) }
+    const isExempt = await isManager(placedBy, em)
+    const isOwnOrSame = placedBy === userId || placedBy === before?.placedBy
+    if (isExempt && !isOwnOrSame && !managesUsers(caller))
+      throw new Fault(notOwner, 'only a superadmin may say that another operator or superadmin placed a rule')
+    return { clientId, owner: ruleOwner, placedBy, isExempt }
   }
   const allowed = await allowedClients(userId, filled, em)
-  if (!allowed) throw new Fault(roleRequired, 'only superadmins place rules here: no plugin admits others')
+  if (!allowed)
+    throw new Fault(roleRequired, 'only operators and superadmins place rules here: no plugin admits others')
   if (owner !== undefined && owner !== userId)
-    throw new Fault(notOwner, 'only a superadmin may place a rule for another user')
+    throw new Fault(notOwner, 'only an operator or a superadmin may place a rule for another user')
   if (placer !== undefined && placer !== userId)
-    throw new Fault(notOwner, 'only a superadmin may say that another user placed a rule: omit placed_by')
+    throw new Fault(
+      notOwner,
+      'only an operator or a superadmin may say that another user placed a rule: omit placed_by'
+    )
   const found = client === undefined ? { id: noClient } : await findClient(client, em, allowed)
   if (!found) throw new Fault(clientNotGranted, `you are not allowed to place rules on client ${client}`)
-  return { clientId: found.id, owner: userId, placedBy: userId, placedBySuperadmin: false }
+  return { clientId: found.id, owner: userId, placedBy: userId, isExempt: false }
 }
 
 /** Throws unless all fillers of `rules.admit` allow the owner to place this rule. */
 export async function admitRule(rule: Rule, filled: SlotReader, em: EntityManager): Promise<void> {
-  if (rule.placedBySuperadmin) return
+  if (rule.isExempt) return
   for (const { value } of filled(admitSlot)) await value.admit(rule, em)
 }
 
+/** Ids of clients. */
+export type ClientScope = ReadonlySet<string> | 'all'
+
 /** Returns the clients on which all fillers allow the user to place rules; null without a filler. */
-export async function allowedClients(userId: string, filled: SlotReader, em: EntityManager) {
-  let allowed: ReadonlySet<string> | null = null
+export async function allowedClients(
+  userId: string,
+  filled: SlotReader,
+  em: EntityManager
+): Promise<ClientScope | null> {
+  let allowed: ClientScope | null = null
   for (const { value } of filled(admitSlot)) {
-    const own: ReadonlySet<string> = new Set(await value.clients(userId, em))
-    allowed = allowed ? allowed.intersection(own) : own
+    const clients = await value.clients(userId, em)
+    if (clients === 'all') allowed ??= 'all'
+    else {
+      const own = new Set(clients)
+      allowed = allowed === null || allowed === 'all' ? own : allowed.intersection(own)
+    }
   }
   return allowed
 }
 
-export const isSuperadmin = async (id: string, em: EntityManager): Promise<boolean> =>
-  id === operatorId || (await em.count(User, { id, role: 'superadmin' })) > 0
+/** True for a user whose rules need no admission. */
+export const isManager = async (id: string, em: EntityManager): Promise<boolean> =>
+  id === operatorId || (await em.count(User, { id, role: { $in: ['operator', 'superadmin'] } })) > 0
 
 async function requireUser(id: string, em: EntityManager): Promise<void> {
   if (id === operatorId || (await em.count(User, { id })) > 0) return
@@ -95,9 +119,9 @@ export const clientCondition = (client: string): { id: string } | { name: string
   isId(client) ? { id: client } : { name: client }
 
 /** Finds one client by id or name, among all or the allowed ones; throws if several have the name. */
-export async function findClient(client: string, em: EntityManager, allowed?: ReadonlySet<string>) {
+export async function findClient(client: string, em: EntityManager, allowed: ClientScope = 'all') {
   const all = await em.find(Client, clientCondition(client), { orderBy: { id: 'asc' } })
-  const found = allowed ? all.filter(({ id }) => allowed.has(id)) : all
+  const found = allowed === 'all' ? all : all.filter(({ id }) => allowed.has(id))
   if (found.length < 2) return found[0] ?? null
   const details = { client_ids: found.map(({ id }) => id) }
   throw new Fault(clientNameAmbiguous, `${found.length} clients are named ${client}; give an id`, { details })

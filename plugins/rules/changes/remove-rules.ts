@@ -3,7 +3,14 @@ import { ruleResource } from '../api/rule-resource.ts'
 import { type AfterCommit, belongsOnAgent, objectKeyOf, runAll } from '../delivery/rule-states.ts'
 import { isGroupRule, noClient, Rule } from '../entities.ts'
 import type { Change, Services } from '../services.ts'
-import { defaultAckSecs, requireAnswers, requireApplied, waitForAnswers } from './client-answers.ts'
+import {
+  collectAnswers,
+  defaultAckSecs,
+  requireAnswers,
+  requireApplied,
+  type SentRule,
+  waitForAnswers
+} from './client-answers.ts'
 
 /** Drains a rule on a connected client, which answers; for an offline client, deletes its row. */
 export async function drainRule({ control, states }: Services, rule: Rule, em: EntityManager) {
@@ -44,15 +51,15 @@ export function openRemoveRules(services: Services): RuleRemoval {
   /** The group rule is deleted with its last member. */
   async function drainGroupRule(rule: Rule, em: EntityManager) {
     const members = await em.find(Rule, { parent: rule.id })
-    if (members.length === 0) return { answered: [], woken: [], after: [await states.remove(rule, em)] }
+    if (members.length === 0) return { sent: [], woken: [], after: [await states.remove(rule, em)] }
     const after = [await states.enter(rule, { state: 'draining' }, em)]
-    const answered: Rule[] = []
+    const sent: SentRule[] = []
     for (const member of members.filter(({ state }) => state !== 'draining')) {
       const { isAnswered, afterCommit } = await drainRule(services, member, em)
-      if (isAnswered) answered.push(member)
+      if (isAnswered) sent.push(...(await collectAnswers(control, [member], 'remove', em)))
       after.push(afterCommit)
     }
-    return { answered, woken: members, after }
+    return { sent, woken: members, after }
   }
 
   async function remove(
@@ -60,19 +67,23 @@ export function openRemoveRules(services: Services): RuleRemoval {
     givenAckSecs: number | undefined,
     { principal, change }: Change
   ): Promise<void> {
-    const { rule, answered, woken, after } = await change(ruleResource(id, filled), async em => {
+    let name: string | null = null
+    const resource = ruleResource(id, filled, () => name)
+    const { rule, sent, woken, after } = await change(resource, async em => {
       const rule = await reader.find(id, principal, em)
-      if (rule.state === 'draining') return { rule, answered: [], woken: [rule], after: [] }
+      name = rule.name ?? null
+      if (rule.state === 'draining') return { rule, sent: [], woken: [rule], after: [] }
       if (isGroupRule(rule)) return { rule, ...(await drainGroupRule(rule, em)) }
       const { isAnswered, afterCommit } = await drainRule(services, rule, em)
-      return { rule, answered: isAnswered ? [rule] : [], woken: [rule], after: [afterCommit] }
+      const sent = isAnswered ? await collectAnswers(control, [rule], 'remove', em) : []
+      return { rule, sent, woken: [rule], after: [afterCommit] }
     })
     runAll(after)
     for (const { clientId } of woken) if (clientId !== noClient) control.objects.wake(clientId)
-    const ackSecs = givenAckSecs ?? defaultAckSecs(answered.length)
-    const answers = await waitForAnswers(control, answered, 'remove', ackSecs)
+    const ackSecs = givenAckSecs ?? defaultAckSecs(sent.length)
+    const answers = await waitForAnswers(control, sent, ackSecs)
     if (isGroupRule(rule)) requireAnswers(id, answers, ackSecs)
-    else if (answered.length > 0) requireApplied(answers[0]?.result ?? null, id, ackSecs)
+    else if (sent.length > 0) requireApplied(answers[0]?.result ?? null, id, ackSecs)
   }
 
   async function removeAll(where: FilterQuery<Rule>, em: EntityManager, removal: 'drain' | 'cut') {

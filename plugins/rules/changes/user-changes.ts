@@ -7,18 +7,24 @@ import type { Removal, RowField } from '../../users/exports.ts'
 import type { Reconciliation } from '../delivery/reconciliation.ts'
 import { type AfterCommit, runAll } from '../delivery/rule-states.ts'
 import { Rule } from '../entities.ts'
+import type { AdmissionChange } from '../slots.ts'
 import type { RuleRemoval } from './remove-rules.ts'
 
-type Operations = Pick<Reconciliation, 'refresh'> & Pick<RuleRemoval, 'removeAll'>
+interface Operations extends Pick<Reconciliation, 'refresh'>, Pick<RuleRemoval, 'removeAll'> {
+  admissionChanged(change: AdmissionChange, em: EntityManager): Promise<void>
+}
 
 export interface UserChanges {
   /** Deletes the rules of a user with the user. Rules that the user placed for others count as placed by their owners. */
   readonly userRemoval: Removal
-  /** After a demotion, grants limit the rules that the user placed for others: without a grant, no target is allowed. */
+  /**
+   * After a demotion, grants limit the rules that the user placed for others: without a grant, no target is allowed. Group
+   * rules join and leave clients.
+   */
   roleChanged(user: User, em: EntityManager): Promise<AfterCommit>
 }
 
-export function openUserChanges({ refresh, removeAll }: Operations): UserChanges {
+export function openUserChanges({ refresh, removeAll, admissionChanged }: Operations): UserChanges {
   const userRemoval: Removal = {
     key: 'removed_rule_ids',
     async remove({ id }, em) {
@@ -30,7 +36,13 @@ export function openUserChanges({ refresh, removeAll }: Operations): UserChanges
     }
   }
 
-  return { userRemoval, roleChanged: ({ id }, em) => refresh({ placedBy: id }, em) }
+  return {
+    userRemoval,
+    async roleChanged({ id }, em) {
+      await admissionChanged({ userId: id, clientId: null }, em)
+      return refresh({ placedBy: id }, em)
+    }
+  }
 }
 
 /** Adds the number of rules to the row of a user. Cached, because counting 90,000 rules takes 5 ms. */

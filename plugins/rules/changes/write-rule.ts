@@ -2,22 +2,27 @@
 // reserved, and a refusal restores it.
 import { isDeepStrictEqual } from 'node:util'
 import type { EntityManager } from '@mikro-orm/sql'
+import type { FieldChange } from '../../../kernel/http/route.ts'
 import type { Values } from '../api/rule-record.ts'
 import { type AfterCommit, isInForce, stateInForce } from '../delivery/rule-states.ts'
 import { type EarlierDefinition, type ExistingMode, nothingPending, type Ports, Rule } from '../entities.ts'
 import { type ChangeBy, serverPrincipal } from '../fields/fields.ts'
+import { withFreeName } from '../names/rule-names.ts'
 import type { Services } from '../services.ts'
-import { isSuperadmin } from './placement.ts'
+import type { EditCall } from './edit.ts'
+import { mergePatch } from './merge-body.ts'
+import { isManager } from './placement.ts'
 
 /** Writes the row and the fields that differ. `from` and `to` have every loaded field; null means no value. */
 export async function writeRule(
   { clock, fields }: Services,
   rule: Rule,
   { from, to }: { readonly from: Values; readonly to: Values },
-  by: ChangeBy
+  by: ChangeBy,
+  updatedAt = clock.now()
 ): Promise<void> {
   const { id } = rule
-  const row = { ...rule, updatedAt: clock.now() }
+  const row = { ...rule, updatedAt }
   const changed = Object.fromEntries(
     Object.entries(to).filter(([key, value]) => !isDeepStrictEqual(value, from[key] ?? null))
   )
@@ -51,24 +56,20 @@ interface PendingChange {
   readonly next: Rule
   readonly values: Values // of the changed fields, before the change; null: no value
   readonly existing: ExistingMode
+  readonly isUndone: boolean // by a refusal
   readonly whenPortInUse: EarlierDefinition['whenPortInUse']
 }
 
-/** Returns the row of a change. It keeps the definition in force until the agent has applied the change. */
-export function withPendingChange({ rule, next, values, existing, whenPortInUse }: PendingChange): Rule {
+/** Returns the row of a change. It keeps the rule as it was until the agent has applied the change. */
+export function withPendingChange({ rule, next, values, existing, ...change }: PendingChange): Rule {
   const former = formerPlaces(rule, next)
-  if (!isInForce(rule))
+  if (!change.isUndone)
     return { ...next, ...former, ...nothingPending, existing: strictest(rule.existing, existing) }
-  const { placedBy, targets, preferIpv6, paused } = rule
-  const inForce = rule.before ?? {
-    rule: { placedBy, targets, preferIpv6, paused },
-    values: {},
-    whenPortInUse
-  }
+  const first = rule.before ?? earlierDefinition(rule, change.whenPortInUse)
   const before: EarlierDefinition = {
-    rule: inForce.rule,
-    values: { ...values, ...inForce.values },
-    whenPortInUse: inForce.whenPortInUse === 'keep' ? whenPortInUse : 'undo'
+    ...first,
+    values: { ...values, ...first.values },
+    whenPortInUse: first.whenPortInUse === 'keep' ? change.whenPortInUse : 'undo'
   }
   const movedFrom = rule.movedFrom ?? rule.listenFrom
   const movedTo = rule.movedTo ?? rule.listenTo
@@ -81,6 +82,39 @@ export function withPendingChange({ rule, next, values, existing, whenPortInUse 
     movedTo: isMoved ? movedTo : null,
     existing: strictest(rule.existing, existing)
   }
+}
+
+function earlierDefinition(rule: Rule, whenPortInUse: EarlierDefinition['whenPortInUse']): EarlierDefinition {
+  const { placedBy, targets, preferIpv6, paused, updatedAt, state, stateReason } = rule
+  const failedWith = state === 'failed' && stateReason != null ? { failedWith: stateReason } : {}
+  return {
+    rule: { placedBy, targets, preferIpv6, paused },
+    values: {},
+    updatedAt,
+    ...failedWith,
+    whenPortInUse
+  }
+}
+
+/**
+ * Returns the row of a change that no agent gets and that is in force at once. If other changes are pending, their refusal
+ * must not undo it.
+ */
+export function withServerChange(
+  { clock, fields }: Services,
+  rule: Rule,
+  changes: readonly FieldChange[],
+  { patch = {}, principal }: Pick<EditCall, 'patch' | 'principal'>
+): Rule {
+  const { before } = rule
+  if (!before) return rule
+  const values = { ...before.values }
+  for (const { field, to } of changes.filter(({ field }) => field in before.values)) {
+    const merged = field in patch ? mergePatch(values[field], patch[field]) : to
+    const value = fields.tryParse(field, merged, rule, principal)
+    values[field] = value === undefined ? to : value
+  }
+  return { ...rule, before: { ...before, values, updatedAt: clock.now() } }
 }
 
 function formerPlaces(rule: Rule, next: Rule): Pick<Rule, 'formerTargets' | 'formerPorts'> {
@@ -108,31 +142,34 @@ const severity: readonly ExistingMode[] = ['keep', 'drain', 'cut']
 const strictest = (waiting: ExistingMode | null | undefined, added: ExistingMode): ExistingMode =>
   severity[Math.max(severity.indexOf(waiting ?? 'keep'), severity.indexOf(added))] ?? added
 
-/** Restores the definition that the agent has, after it refused a change. */
-export async function undoChange(services: Services, rule: Rule, em: EntityManager): Promise<AfterCommit> {
+/** Restores the rule as it was, after its agent refused a change with the code. A rule that was never active fails. */
+export async function undoChange(
+  services: Services,
+  rule: Rule,
+  code: string,
+  em: EntityManager
+): Promise<AfterCommit> {
   const { before } = rule
   if (!before) throw new TypeError(`rule ${rule.id} has no pending change`)
   const { fields, states } = services
   const from = (await fields.load([rule], em)).get(rule.id) ?? {}
+  const to = { ...from, ...(await withFreeName(before.values, rule, em)) }
   const earlier: Rule = {
     ...rule,
     ...before.rule,
     ...nothingPending,
-    fields: fields.keysWith(rule, before.values)
+    fields: fields.keysWith(rule, to)
   }
   const withoutDerived = {
     ...earlier,
     ...formerPlaces(rule, earlier),
     listenFrom: rule.movedFrom ?? rule.listenFrom,
     listenTo: rule.movedTo ?? rule.listenTo,
-    placedBySuperadmin: await isSuperadmin(earlier.placedBy, em)
+    isExempt: await isManager(earlier.placedBy, em)
   }
   const [restored = withoutDerived] = await fields.withDerived([withoutDerived], em)
-  await writeRule(
-    services,
-    restored,
-    { from, to: { ...from, ...before.values } },
-    { principal: serverPrincipal, em }
-  )
-  return isInForce(rule) ? states.enter(rule, { state: stateInForce(restored) }, em) : () => {}
+  await writeRule(services, restored, { from, to }, { principal: serverPrincipal, em }, before.updatedAt)
+  return isInForce(rule)
+    ? states.enter(rule, { state: stateInForce(restored) }, em)
+    : states.fail(rule, { code: before.failedWith ?? code }, em)
 }

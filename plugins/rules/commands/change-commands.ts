@@ -5,22 +5,23 @@ import { type Api, defineCommand } from '../../../kernel/cli/command.ts'
 import type { RuleRecord } from '../api/rule-record.ts'
 import { makeMergePatch } from './document.ts'
 import { loadEditableFields } from './editable-fields.ts'
+import { findRule, findRuleId, RuleArg, ruleValues } from './find-rule.ts'
 import { printRule } from './print-rule.ts'
-import { queryText, RuleArg, ruleIds, rulePath, Wait } from './request-parts.ts'
+import { Existing, nameArgs, queryText, rulePath, Wait } from './request-parts.ts'
 import { addedFilters, changeSelected, type SelectionChange, selectionArgs } from './rule-selection.ts'
 
-const Existing = Type.Optional(
-  Type.Union([Type.Literal('keep'), Type.Literal('drain'), Type.Literal('cut')], {
-    description: 'Live connections to removed targets or of paused rules: keep (default), drain or cut.'
-  })
-)
-
-/** Splits 'ID... key=value...'. */
-function splitWords(words: readonly string[]) {
+/** Splits 'RULE... key=value...'. Options are assignments, too. */
+function splitWords(words: readonly string[], options: Readonly<Record<string, string | undefined>>) {
   const rule = words.filter(word => !word.includes('='))
-  const assignments = words.filter(word => word.includes('='))
+  const assignments = [
+    ...words.filter(word => word.includes('=')),
+    ...Object.entries(options).flatMap(([key, value]) => (value === undefined ? [] : [`${key}=${value}`]))
+  ]
   if (assignments.length === 0)
-    throw new Fault(wrongUsage, 'say what to set: key=value, after the rules or a filter')
+    throw new Fault(
+      wrongUsage,
+      'say what to set: key=value after the rules or a filter, --name or --description'
+    )
   return { rule, assignments }
 }
 
@@ -28,9 +29,10 @@ export const set = defineCommand({
   name: 'rule set',
   summary: 'Change properties of rules while they run.',
   examples: [
-    'sluice rule set 01K9ZJ4M5N6P7Q8R9S0TABCDEF targets=10.0.0.8:443,10.0.0.9:443@9',
-    'sluice rule set 01K9ZJ4M5N6P7Q8R9S0TABCDEF listen_port=9443 rate_limit.bandwidth_in_bps=1M',
-    'sluice rule set 01K9ZJ4M5N6P7Q8R9S0TABCDEF sni_pattern= --existing drain',
+    'sluice rule set web targets=10.0.0.8:443,10.0.0.9:443@9',
+    'sluice rule set paris:8443 --name web --description "the shop"',
+    'sluice rule set paris/web listen_port=9443 rate_limit.bandwidth_in_bps=1M',
+    'sluice rule set web sni_pattern= --existing drain',
     'sluice rule set -l app=web targets=10.0.0.8:443 labels.color=green --atomic'
   ],
   args: Type.Object({
@@ -38,16 +40,18 @@ export const set = defineCommand({
     rule: Type.Array(Type.String(), {
       minItems: 1,
       description:
-        'rule_ids, or a filter; then key=value, with keys as in `rule show`. key= removes the value; rate_limit.KEY sets a part.',
-      ...ruleIds
+        'Rules, or a filter; then key=value, with keys as in `rule show`. key= removes the value; rate_limit.KEY sets a part.',
+      ...ruleValues
     }),
+    ...nameArgs,
     existing: Existing
   }),
   positional: ['rule'],
   ...addedFilters,
   async run(call) {
     const { api, args, print } = call
-    const { rule, assignments } = splitWords(args.rule)
+    const { name, description } = args
+    const { rule, assignments } = splitWords(args.rule, { name, description })
     const patch = (await loadEditableFields(api)).toPatch(assignments)
     const [only, other] = rule
     const { ack_timeout_secs, existing } = args
@@ -56,7 +60,7 @@ export const set = defineCommand({
     printRule(
       await api.send<RuleRecord>(
         'PATCH',
-        `${rulePath(only)}${queryText({ ack_timeout_secs, existing })}`,
+        `${rulePath(await findRuleId(api, only))}${queryText({ ack_timeout_secs, existing })}`,
         patch
       ),
       print
@@ -67,23 +71,27 @@ export const set = defineCommand({
 export const edit = defineCommand({
   name: 'rule edit',
   summary: 'Edit a rule as TOML in $VISUAL or $EDITOR, and change it while it runs.',
-  examples: ['sluice rule edit 01K9ZJ4M5N6P7Q8R9S0TABCDEF'],
+  examples: ['sluice rule edit web'],
   args: Type.Object({ rule: RuleArg, existing: Existing, ack_timeout_secs: Wait }),
   positional: ['rule'],
   async run(call) {
     const { api, args, print } = call
     const { rule, ...query } = args
     const { editText } = await import('./edit-text.ts')
-    const path = { rule_id: rule }
-    const record = await api.get<RuleRecord>(rulePath(rule))
+    const record = await findRule(api, rule)
+    const path = { rule_id: record.rule_id }
     const { keys } = await loadEditableFields(api)
     const from = toEditable(record, keys)
-    await editText(call, { name: rule, head: editorHead(record, keys, from), value: from }, async to => {
-      const body = makeMergePatch(from, to) as object | undefined
-      if (body === undefined) return print.done(`rule ${rule} is unchanged`, { rule_id: rule })
-      const headers = { 'if-match': record.etag }
-      print.data(await api.call('PATCH /v1/rules/{rule_id}', { path, query, body, headers }))
-    })
+    await editText(
+      call,
+      { name: record.rule_id, head: editorHead(record, keys, from), value: from },
+      async to => {
+        const body = makeMergePatch(from, to) as object | undefined
+        if (body === undefined) return print.done(`rule ${rule} is unchanged`, path)
+        const headers = { 'if-match': record.etag }
+        print.data(await api.call('PATCH /v1/rules/{rule_id}', { path, query, body, headers }))
+      }
+    )
   }
 })
 
@@ -112,7 +120,7 @@ const pauseCommand = (action: 'pause' | 'resume', summary: string) =>
   defineCommand({
     name: `rule ${action}`,
     summary,
-    examples: [`sluice rule ${action} 01K9ZJ4M5N6P7Q8R9S0TABCDEF`, `sluice rule ${action} -l env=staging`],
+    examples: [`sluice rule ${action} paris:8080`, `sluice rule ${action} -l env=staging`],
     args: Type.Object({ ...selectionArgs, existing: Existing }),
     positional: ['rule'],
     ...addedFilters,
@@ -129,7 +137,7 @@ export const bulk = defineCommand({
   examples: [
     'sluice rule bulk pause --selector env=staging --dry-run',
     "sluice rule bulk set --selector 'app=web,!old' --set targets=10.0.0.8:443 --atomic",
-    'sluice rule bulk delete --rule 01K9ZJ4M5N6P7Q8R9S0TABCDEF 01K9ZJ4M5N6P7Q8R9S0TABCDEG'
+    'sluice rule bulk delete --rule web paris:8080'
   ],
   args: Type.Object({
     action: Type.Union(

@@ -1,17 +1,19 @@
-// Rules in the document of `apply`. They match by rule_id, or by client, protocol, ports and the fields that distinguish
-// rules on a port.
+// Rules in the document of `apply`. They match by rule_id, by client, owner and name, or by client, protocol, ports and the
+// fields that distinguish rules on a port.
 import { isDeepStrictEqual } from 'node:util'
 import { Fault, invalidSchema } from '../../../kernel/base/errors.ts'
-import { defaultPriority } from '../changes/default-priority.ts'
+import { isId } from '../../../kernel/base/id.ts'
 import { liveTrafficSlot } from '../command-slots.ts'
 import {
   type DocumentContext,
   type DocumentEntry,
   type DocumentItem,
+  describeUnsettled,
   documentKindSlot,
   documentPlaceSlot,
   makeMergePatch
 } from './document.ts'
+import { queryText, rulePath } from './request-parts.ts'
 
 const name = 'rules'
 
@@ -22,30 +24,25 @@ export const rulesKind = documentKindSlot.fill({
     const records = await context.api.list<DocumentEntry>('/v1/rules')
     return records.filter(({ state }) => state !== 'draining').map(record => toItem(record, context))
   },
+  resolve: (entry, context) => ({
+    ...entry,
+    ...(entry['client'] !== undefined && { client: context.clientId(entry['client']) }),
+    // A group keeps the ids of deleted clients, and of those that its owner no longer sees.
+    ...mapPlace(entry, context, client => (isId(String(client)) ? String(client) : context.clientId(client)))
+  }),
   parse(entry, context) {
-    const { rule_id, client, listen_port, targets, owner = context.userId, protocol = 'tcp', ...more } = entry
-    const { placed_by = owner } = entry
-    const place = mapPlace(more, context, context.clientId)
-    if ((client === undefined) === (place === null) || listen_port === undefined || !Array.isArray(targets))
-      throw new Fault(
-        invalidSchema,
-        `a rule in the file needs ${placeKeys(context)}, listen_port and targets`
-      )
-    const body = {
-      ...context.defaults(name),
-      ...more,
-      ...place,
-      owner,
-      placed_by,
-      ...(client !== undefined && { client: context.clientId(client) }),
-      listen_port,
-      protocol: String(protocol).toLowerCase(),
-      // The server validates the entries.
-      targets: (targets as readonly DocumentEntry[]).map((target, at) =>
-        normalizeTarget(target, defaultPriority(more) ?? at)
-      )
+    const { rule_id, owner = context.userId, placed_by = owner, if_offline, existing, ...more } = entry
+    const { ack_timeout_secs, ...rest } = more
+    const body = { ...rest, owner, placed_by, targets: withoutDefaultWeights(entry) }
+    const own = Object.entries({ if_offline, existing, ack_timeout_secs }).filter(
+      ([, value]) => value != null
+    )
+    return {
+      key: itemKey(body, context),
+      body,
+      id: String(rule_id ?? ''),
+      delivery: { ...context.delivery, ...Object.fromEntries(own) }
     }
-    return { key: itemKey(body, context), body, id: String(rule_id ?? '') }
   },
   format({ body }, context) {
     const { owner, placed_by, ...rest } = body
@@ -64,8 +61,9 @@ export const rulesKind = documentKindSlot.fill({
     const from = body['listen_port']
     const to = body['listen_port_end'] ?? from
     const distinction = distinctions(body, context).find(text => text !== '')
+    const name = body['name'] == null ? null : `(${body['name']})`
     const ports = from === to ? from : `${from}-${to}`
-    return ['rule', placeText(body, context), body['protocol'], ports, distinction]
+    return ['rule', placeText(body, context), body['protocol'], ports, distinction, name]
       .filter(part => part)
       .join(' ')
   },
@@ -73,14 +71,22 @@ export const rulesKind = documentKindSlot.fill({
     const counts = await Promise.all(filled(liveTrafficSlot).map(({ value: count }) => count(id, api)))
     return counts.reduce((sum, count) => sum + count, 0)
   },
-  create: ({ body }, { api }) => api.send('POST', '/v1/rules', body),
+  create({ body, delivery: { if_offline, ack_timeout_secs } = {} }, { api }) {
+    const path = `/v1/rules${queryText({ ack_timeout_secs })}`
+    return api.send('POST', path, { ...body, ...(if_offline && { if_offline }) })
+  },
+  nameKey: ({ body: { client = null, owner, name = null } }) =>
+    name === null ? null : JSON.stringify([client, owner, name]),
   movedKey: ({ body: { client = null, protocol, owner, listen_port, targets } }) =>
     JSON.stringify([client, protocol, owner, client === null ? listen_port : null, targets]),
   change(from, to, context) {
     refuseOtherPlace(from, to)
     return () => change(from, to, context)
   },
-  remove: (item, { api }) => api.send('DELETE', rulePath(item))
+  async remove({ id, body }, { api, delivery: { ack_timeout_secs }, offlineSince }) {
+    await api.send('DELETE', `${rulePath(id)}${queryText({ ack_timeout_secs })}`)
+    return { state: offlineSince(body['client']) === null ? 'removed' : 'pending' } // its agent may still be forwarding
+  }
 })
 
 function refuseOtherPlace({ id, body }: DocumentItem, { body: next }: DocumentItem): void {
@@ -91,16 +97,20 @@ function refuseOtherPlace({ id, body }: DocumentItem, { body: next }: DocumentIt
 }
 
 /** An agent that cannot change an open rule takes a definition, and closes the port for a moment. */
-async function change(from: DocumentItem, to: DocumentItem, { api }: DocumentContext): Promise<void> {
+async function change(from: DocumentItem, to: DocumentItem, { api }: DocumentContext): Promise<unknown> {
+  const { existing, ack_timeout_secs } = to.delivery ?? {}
+  const path = rulePath(from.id)
   try {
-    await api.send('PATCH', rulePath(from), makeMergePatch(from.body, to.body) as object)
+    const patch = makeMergePatch(from.body, to.body) as object
+    return await api.send('PATCH', `${path}${queryText({ existing, ack_timeout_secs })}`, patch)
   } catch (error) {
     const isOld = error instanceof Fault && error.errorCode.code === 'rule_field_unsupported_by_client'
     const isMoved = ['listen_port', 'listen_port_end'].some(
       key => (from.body[key] ?? null) !== (to.body[key] ?? null)
     )
     if (!isOld || isMoved || to.body['paused'] === true) throw error
-    await api.send('PUT', `${rulePath(from)}/definition`, to.body)
+    const body = { name: null, description: null, ...to.body } // a definition without them would keep them
+    return api.send('PUT', `${path}/definition${queryText({ ack_timeout_secs })}`, body)
   }
 }
 
@@ -116,17 +126,12 @@ function mapPlace(
   return place ? { [place.key]: place.mapClients(entry[place.key], mapClient) } : null
 }
 
-const placeKeys = ({ filled }: Context): string =>
-  ['client', ...filled(documentPlaceSlot).map(({ value: { key } }) => key)].join(' or ')
-
 function placeText(body: DocumentEntry, context: DocumentContext): string {
   if (body['client'] != null) return context.clientName(body['client'])
   const [place] = Object.values(mapPlace(body, context, context.clientName) ?? {})
   const words = Object.values(Object(place)).flat()
   return words.length > 3 ? `${words.slice(0, 3).join(',')},...` : words.join(',')
 }
-
-const rulePath = ({ id }: DocumentItem): string => `/v1/rules/${encodeURIComponent(id)}`
 
 const readOnly = [
   'rule_id',
@@ -141,14 +146,15 @@ const readOnly = [
   'edges'
 ]
 
-function toItem(record: DocumentEntry, context: Context): DocumentItem {
+function toItem(record: DocumentEntry, context: DocumentContext): DocumentItem {
   const body = {
     ...context.defaults(name),
     ...Object.fromEntries(Object.entries(record).filter(([key]) => !readOnly.includes(key))),
     ...(record['client_id'] !== null && { client: record['client_id'] }),
-    targets: (record['targets'] as readonly DocumentEntry[]).map(normalizeTarget) // a record has all priorities
+    targets: withoutDefaultWeights(record)
   }
-  return { key: itemKey(body, context), body, id: String(record['rule_id']) }
+  const id = String(record['rule_id'])
+  return { key: itemKey(body, context), body, id, unsettled: describeUnsettled(record, context) }
 }
 
 const itemKey = (body: DocumentEntry, context: Context): string =>
@@ -168,15 +174,11 @@ const distinctions = (body: DocumentEntry, context: Context): string[] =>
     return typeof value === 'string' ? value : JSON.stringify(value)
   })
 
-const normalizeTarget = (
-  { host, port, priority, weight }: DocumentEntry,
-  unordered: number
-): DocumentEntry => ({
-  host: String(host)
-    .toLowerCase()
-    .replace(/^\[(.*)\]$/, '$1')
-    .replace(/\.$/, ''),
-  port,
-  priority: priority ?? unordered,
-  ...((weight ?? 1) !== 1 && { weight })
-})
+/** Returns the targets without what only records show. */
+const withoutDefaultWeights = ({ targets }: DocumentEntry): DocumentEntry[] =>
+  (targets as readonly DocumentEntry[]).map(({ host, port, priority, weight }) => ({
+    host,
+    port,
+    priority,
+    ...((weight ?? 1) !== 1 && { weight })
+  }))

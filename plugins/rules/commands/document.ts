@@ -3,6 +3,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Api, CommandCall } from '../../../kernel/cli/command.ts'
 import { defineSlot } from '../../../kernel/slot.ts'
+import type { DeliveryOptions } from '../api/delivery-options.ts'
 
 export type DocumentEntry = Readonly<Record<string, unknown>>
 
@@ -11,6 +12,8 @@ export interface DocumentItem {
   readonly key: string // matches the one in the document with the one on the server
   readonly body: DocumentEntry // as in the request of its create, with client ids
   readonly id: string // on the server; in the document '', or the id that the entry gives
+  readonly delivery?: DeliveryOptions // of an entry that has its own
+  readonly unsettled?: string | null // on the server: see `describeUnsettled`
 }
 
 /** The caller, the server's clients, and what it knows of each kind, read once for each run. */
@@ -18,11 +21,14 @@ export interface DocumentContext {
   readonly api: Api
   readonly filled: CommandCall<object>['filled']
   readonly userId: string
-  readonly isSuperadmin: boolean
+  readonly seesAll: boolean // with the objects of others
+  readonly delivery: DeliveryOptions // for entries without their own
   /** Returns the id of the client with this id or name; throws `validation.schema` when not exactly one has it. */
   clientId(idOrName: unknown): string
   /** Returns the client's name, or its id when several clients have the name. */
   clientName(id: unknown): string
+  /** Returns when an offline client was last seen, in ms since 1970; null: it is connected, or not known. */
+  offlineSince(clientId: unknown): number | null
   /** Returns the values that records of a kind show for omitted properties, by key. */
   defaults(kind: string): DocumentEntry
   /** Returns the properties that distinguish objects of a kind, besides those that the kind knows. */
@@ -33,16 +39,20 @@ export interface DocumentKind {
   readonly name: string // of the list in the document: 'rules'
   /** The order of creation: owners (users), then their limits (grants), then the objects that need them (rules). */
   readonly role: 'owner' | 'limit' | 'object'
+  /** Returns the name that identifies the object before `key` does; null: it has none. */
+  nameKey?(item: DocumentItem): string | null
   /**
    * With `--prune`: if exactly one unmatched entry of the document and one unmatched object of the server have this key,
    * the object changes its `key` and is not deleted.
    */
   movedKey?(item: DocumentItem): string
-  /** Several objects may have the same key: those with the same body are matched first. */
+  /** Several objects may have the same key, if they differ in more than fields of other plugins: equal ones are matched first. */
   readonly hasSeveral?: true
   /** Lists the objects that the user may change. */
   list(context: DocumentContext): Promise<DocumentItem[]>
-  /** Reads an entry of the document; throws `validation.schema`. */
+  /** Returns the entry with ids of clients instead of names. Other values can still be invalid. Throws `validation.schema`. */
+  resolve?(entry: DocumentEntry, context: DocumentContext): DocumentEntry
+  /** Reads an entry that the server has validated and normalized; throws `validation.schema`. */
   parse(entry: DocumentEntry, context: DocumentContext): DocumentItem
   /** Returns the entry of `export`, with client names. */
   format(item: DocumentItem, context: DocumentContext): DocumentEntry
@@ -52,15 +62,16 @@ export interface DocumentKind {
   complete?(item: DocumentItem, present: DocumentItem): DocumentItem
   /** Counts live connections and flows that end when the object is removed. */
   liveTraffic?(item: DocumentItem, context: DocumentContext): Promise<number>
-  create(item: DocumentItem, context: DocumentContext): Promise<void>
+  /** These resolve with a record for `describeUnsettled`, or with anything else. */
+  create(item: DocumentItem, context: DocumentContext): Promise<unknown>
   /**
    * Returns the change in place, or null when the object must be replaced; throws `validation.schema` when it cannot be.
    * A kind without it is always replaced.
    */
-  change?(from: DocumentItem, to: DocumentItem, context: DocumentContext): (() => Promise<void>) | null
+  change?(from: DocumentItem, to: DocumentItem, context: DocumentContext): (() => Promise<unknown>) | null
   /** Replaces the object at once, or leaves it as it was. Without it, the new one is created, then the old removed. */
-  replace?(from: DocumentItem, to: DocumentItem, context: DocumentContext): Promise<void>
-  remove(item: DocumentItem, context: DocumentContext): Promise<void>
+  replace?(from: DocumentItem, to: DocumentItem, context: DocumentContext): Promise<unknown>
+  remove(item: DocumentItem, context: DocumentContext): Promise<unknown>
 }
 
 /**
@@ -82,6 +93,30 @@ export interface DocumentPlace {
 export const documentPlaceSlot = defineSlot<DocumentPlace>('rules.document-place', {
   keyOf: ({ key }) => key
 })
+
+/**
+ * Returns 'pending' or 'failed: port_in_use' for the record of a rule, quota or limit that a client does not have in force;
+ * else null. An offline client lacks a rule that changed after it was last seen.
+ */
+export function describeUnsettled(
+  record: unknown,
+  { offlineSince }: Pick<DocumentContext, 'offlineSince'>
+): string | null {
+  const { enforced, edges, ...rule } = Object(record)
+  const places = Array.isArray(edges) ? edges.map(Object) : [rule] // a group rule has an edge for each client
+  const failed = places.find(({ state }) => state === 'failed')
+  if (failed) {
+    const { client_name = null, state_reason: reason = null } = failed
+    const where = Array.isArray(edges) && client_name !== null ? ` on ${client_name}` : ''
+    return `failed${where}${reason === null ? '' : `: ${reason}`}`
+  }
+  const isMissed = ({ client_id }: { client_id?: unknown }): boolean => {
+    const since = offlineSince(client_id)
+    return since !== null && rule.state !== undefined && Date.parse(rule.updated_at) > since
+  }
+  const isPending = places.some(place => place.state === 'pending' || isMissed(place))
+  return isPending || enforced === false ? 'pending' : null
+}
 
 /** Compares two bodies without the properties in `except`; null equals absent. */
 export function hasSameBody(a: DocumentItem, b: DocumentItem, except: readonly string[] = []): boolean {

@@ -2,11 +2,6 @@
 import { Fault, wrongUsage } from '../../../kernel/base/errors.ts'
 import { Type } from '../../../kernel/cli/args.ts'
 
-/** Completed in a shell: rules by id. */
-export const ruleIds = { values: ['/v1/rules', 'rule_id'] } as const
-
-export const RuleArg = Type.String({ description: 'Id of the rule.', ...ruleIds })
-
 export const Wait = Type.Optional(
   Type.Integer({
     minimum: 1,
@@ -15,7 +10,31 @@ export const Wait = Type.Optional(
   })
 )
 
-export const rulePath = (rule: string): string => `/v1/rules/${encodeURIComponent(rule)}`
+/** Options that name a rule. An empty text removes the value in `rule set`. */
+export const nameArgs = {
+  name: Type.Optional(
+    Type.String({ description: 'Name: a-z, 0-9 and -, unique for the owner on a client.' })
+  ),
+  description: Type.Optional(Type.String({ description: 'Note for people, at most 255 bytes.' }))
+}
+
+export const IfOffline = Type.Optional(
+  Type.Union([Type.Literal('refuse'), Type.Literal('queue')], {
+    description: 'If the client is offline: refuse (default), or queue the rule until the client is online.'
+  })
+)
+
+export const Existing = Type.Optional(
+  Type.Union([Type.Literal('keep'), Type.Literal('drain'), Type.Literal('cut')], {
+    description: 'Live connections to removed targets or of paused rules: keep (default), drain or cut.'
+  })
+)
+
+/** Options of commands that create and change rules. */
+export const deliveryArgs = { if_offline: IfOffline, existing: Existing, ack_timeout_secs: Wait }
+
+/** Returns the path of a rule by its id; `findRuleId` returns the id. */
+export const rulePath = (id: string): string => `/v1/rules/${encodeURIComponent(id)}`
 
 /** Returns '?' and the parameters that are given, or ''. */
 export function queryText(parameters: Readonly<Record<string, string | number | undefined>>): string {

@@ -6,8 +6,9 @@ import { clientNames, findClientId } from '../../clients/exports.ts'
 import { addedArgs, addedQuery, listOptionSlots } from '../../http/command-exports.ts'
 import { UserArg } from '../../users/command-exports.ts'
 import type { RuleRecord } from '../api/rule-record.ts'
-import { formatClient } from './print-rule.ts'
-import { queryText, ruleIds, Wait } from './request-parts.ts'
+import { findRuleIds, ruleForms, ruleValues } from './find-rule.ts'
+import { formatClient, formatListen } from './print-rule.ts'
+import { queryText, Wait } from './request-parts.ts'
 
 const maxRules = 1000 // in one request
 const maxShown = 20
@@ -16,7 +17,12 @@ const maxShown = 20
 export const filterArgs = {
   client: Type.Optional(Type.String({ description: 'Id or name of clients.', ...clientNames })),
   owner: Type.Optional(UserArg),
-  state: Type.Optional(Type.String({ description: 'State, for example failed.' }))
+  state: Type.Optional(
+    Type.String({
+      description:
+        'State: pending, active, paused, failed, draining, partial, or one of a plugin, such as expired.'
+    })
+  )
 }
 
 export const addedFilters: Pick<CommandDefinition, 'extraArgs'> & {
@@ -29,7 +35,10 @@ export const addedFilters: Pick<CommandDefinition, 'extraArgs'> & {
 /** The arguments of a command that changes rules. */
 export const selectionArgs = {
   rule: Type.Optional(
-    Type.Array(Type.String(), { description: 'rule_ids; or use filters such as --client.', ...ruleIds })
+    Type.Array(Type.String(), {
+      description: `Rules, each as ${ruleForms}; or use filters such as --client.`,
+      ...ruleValues
+    })
   ),
   ...filterArgs,
   ack_timeout_secs: Wait,
@@ -64,17 +73,22 @@ export interface SelectionChange {
 
 interface Result {
   readonly rule_id: string
+  readonly rule_name?: string
   readonly status: number
   readonly error?: { readonly code: string; readonly message: string }
 }
 
-/** Returns the rules that match the filters. Throws if the client does not exist: an empty list would hide the mistake. */
-export async function listMatching({ api, args, filled }: Pick<Call<Filter>, 'api' | 'args' | 'filled'>) {
+/** Returns the rules that match the filters, with `more` parameters of the list. Throws if client, owner or state does not exist: an empty list would hide the mistake. */
+export async function listMatching(
+  { api, args, filled }: Pick<Call<Filter>, 'api' | 'args' | 'filled'>,
+  more: Parameters<typeof queryText>[0] = {}
+) {
   const { client, owner, state } = args
-  const given = { client, owner, ...addedQuery(filled(listOptionSlots.rule), args) }
+  const given = { client, owner, state, ...more, ...addedQuery(filled(listOptionSlots.rule), args) }
   const rules = await api.list<RuleRecord>(`/v1/rules${queryText(given)}`)
   if (rules.length === 0 && client !== undefined) await findClientId(api, client)
-  return rules.filter(rule => state === undefined || rule.state === state)
+  if (rules.length === 0 && owner !== undefined) await api.get(`/v1/users/${encodeURIComponent(owner)}`)
+  return rules
 }
 
 /**
@@ -90,7 +104,7 @@ export async function changeSelected(call: Call<RuleSelection>, change: Selectio
   if (only === undefined) return print.done('no rule matches', { [change.done]: [], refused: [] })
   if (ids.length === 1 && !isDry) {
     await change.one(only, query)
-    return print.done(`rule ${only} is ${change.done}`, { [change.done]: ids, refused: [] })
+    return print.done(`rule ${args.rule?.[0] ?? only} is ${change.done}`, { [change.done]: ids, refused: [] })
   }
   const body = { ids, ...change.body, ...(atomic && { atomic }), ...(isDry && { dry_run: true }) }
   const { results } = await api.send<{ results: readonly Result[] }>('POST', `/v1/rules/bulk${query}`, body)
@@ -106,7 +120,7 @@ async function selectIds(
   const isFiltered = more.length > 0 || [client, owner, state].some(given => given !== undefined)
   if (isFiltered === rule.length > 0)
     throw new Fault(wrongUsage, 'give either RULE (one or more) or a filter, such as --client or --state')
-  if (!isFiltered) return [...new Set(rule)]
+  if (!isFiltered) return findRuleIds(api, rule)
   const rules = (await listMatching({ api, args, filled })).filter(rule => rule.state !== 'draining')
   if (rules.length > maxRules)
     throw new Fault(
@@ -128,9 +142,6 @@ function ruleLines(rules: readonly RuleRecord[]): string[] {
   return rules.length > maxShown ? [...names, `and ${rules.length - maxShown} more`] : names
 }
 
-export const formatListen = ({ protocol, listen_port: from, listen_port_end: to }: RuleRecord): string =>
-  `${protocol}/${from}${to === null ? '' : `-${to}`}`
-
 async function report(
   results: readonly Result[],
   { api, print }: { readonly api: Api; readonly print: Call<object>['print'] },
@@ -139,8 +150,10 @@ async function report(
 ): Promise<void> {
   const refused = results.filter(({ error }) => error)
   const changed = results.filter(({ error }) => !error).map(({ rule_id }) => rule_id)
-  for (const { rule_id, error } of refused) print.line(`${rule_id}  ${error?.code}: ${error?.message}`)
-  print.done(`${changed.length} of ${results.length} rules ${text}`, { [done]: changed, refused })
+  const nameOf = ({ rule_id: id, rule_name: name }: Result) => (name === undefined ? id : `${name} (${id})`)
+  const lines = refused.map(one => `${nameOf(one)}  ${one.error?.code}: ${one.error?.message}`)
+  const summary = `${changed.length} of ${results.length} rules ${text}`
+  print.done([...lines, summary].join('\n'), { [done]: changed, refused })
   const [first] = refused
   if (!first?.error) return
   const { errorCode, message } = await api.refusal(first.status, first.error)

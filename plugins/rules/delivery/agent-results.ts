@@ -67,13 +67,14 @@ async function refused(
       { about: { rule: id }, kind: 'change', from: 'requested', to: 'undone', cause: code },
       em
     )
-  const after = await (isKept ? states.fail(rule, { code }, em) : undoChange(services, rule, em))
-  await control.objects.put(em, objectKeyOf(rule))
+  const after = await (isKept ? states.fail(rule, { code }, em) : undoChange(services, rule, code, em))
+  if (rule.activatedAt != null) await control.objects.put(em, objectKeyOf(rule))
   return () => {
     after()
     if (!isKept)
       log.warn('rule.change_refused', 'the client keeps the rule as it was', {
         rule: id,
+        rule_name: rule.name ?? undefined,
         client: clientId,
         code
       })

@@ -34,7 +34,7 @@ export function openReconciliation(services: Services): Reconciliation {
     const after: AfterCommit[] = []
     for (const { rule, refusal } of await listUnsupported(clientId, em)) {
       const { code } = refusal.errorCode
-      const fields = { rule: rule.id, client: clientId, code }
+      const fields = { rule: rule.id, rule_name: rule.name ?? undefined, client: clientId, code }
       after.push(
         () => log.warn('rule.unsupported', refusal.message, fields),
         // The managed object stays, even if the rule was never active: it is sent when the client has the capability.

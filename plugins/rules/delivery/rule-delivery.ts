@@ -16,10 +16,16 @@ export const openRuleDelivery = (services: Services) =>
     push: RulePush,
     remove: RuleRemove,
     load: (rows, em) => load(services, rows, em),
+    owners: loadOwners,
     complete: RulesOpen,
     removal: ({ id, revision, removal }) => ({ rule_id: id, revision, removal: removal ?? 'cut' }),
     ...openAgentResults(services)
   })
+
+async function loadOwners(rows: readonly ManagedObject[], em: EntityManager): Promise<Map<string, string>> {
+  const found = await em.find(Rule, { id: { $in: rows.map(({ id }) => id) } }, { fields: ['id', 'owner'] })
+  return new Map(found.map(({ id, owner }) => [id, owner]))
+}
 
 const loadRules = (rows: readonly ManagedObject[], em: EntityManager): Promise<Rule[]> =>
   em.find(Rule, { id: { $in: rows.map(({ id }) => id) } })
@@ -33,7 +39,7 @@ async function load(services: Services, rows: readonly ManagedObject[], em: Enti
     const rule = rules.find(rule => rule.id === id)
     const fields = encoded.get(id)
     if (!rule || !fields) continue
-    if (fields instanceof Fault) failUnencodable(services, rule, fields)
+    if (fields instanceof Fault) failUnencodable(services, rule, row.revision, fields)
     else bodies.set(id, toPush(rule, row, fields))
   }
   return bodies
@@ -43,6 +49,7 @@ async function load(services: Services, rows: readonly ManagedObject[], em: Enti
 function failUnencodable(
   services: Services,
   { id, clientId, stateReason }: Rule,
+  revision: number,
   { errorCode: { code }, message, cause }: Fault
 ): void {
   if (stateReason === code) return
@@ -55,7 +62,7 @@ function failUnencodable(
   failed.then(
     after => {
       runAll(after)
-      control.objects.refuse(objectKeyOf({ clientId, id }), { code, message })
+      control.objects.refuse({ ...objectKeyOf({ clientId, id }), revision }, { code, message })
       control.objects.wake(clientId)
     },
     error => logFailedCheck(services, error, clientId, id)

@@ -103,7 +103,7 @@ export function openRuleStates(options: Options): RuleStates {
     await em.nativeUpdate(Rule, { id }, { state, stateReason: code, ...times })
     await addJournalEntry(stateEntry(rule, { state, code }), em)
     await notifyListeners({ id, ...parent, clientId, owner, state, reason: code }, em)
-    const fields = { rule: id, client: clientId, ...parent, ...why }
+    const fields = { rule: id, rule_name: rule.name ?? undefined, client: clientId, ...parent, ...why }
     return () => log.info(`rule.${state}`, `the rule is ${state}`, fields)
   }
 
@@ -151,7 +151,8 @@ function openDeletion({ log, filled, closedRules }: Pick<Options, 'log' | 'fille
     const removeGroupRule = parent ? await removeEmptied(parent, em) : () => {}
     return () => {
       closedRules.forget({ id, clientId })
-      log.info('rule.removed', 'the rule is deleted', { rule: id, client: clientId, ...parentField(rule) })
+      const fields = { rule: id, rule_name: rule.name ?? undefined, client: clientId, ...parentField(rule) }
+      log.info('rule.removed', 'the rule is deleted', fields)
       removeGroupRule()
     }
   }

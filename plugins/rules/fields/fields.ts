@@ -4,6 +4,7 @@ import { Fault, internal } from '../../../kernel/base/errors.ts'
 import type { Principal } from '../../../kernel/http/principal.ts'
 import type { SlotReader } from '../../../kernel/slot.ts'
 import type { Codec } from '../../../kernel/wire/message.ts'
+import { violationsOf } from '../../http/exports.ts'
 import type { Values } from '../api/rule-record.ts'
 import { fieldsIn, type PlacingField, placingIn } from '../api/schema.ts'
 import { type FieldValue, isGroupRule, type Rule } from '../entities.ts'
@@ -16,11 +17,12 @@ import {
   type LoadedField,
   type RuleCore,
   type RuleDraft,
-  ruleFieldSlot
+  ruleFieldSlot,
+  type ServerField
 } from './rule-field.ts'
 
 type ValuesByRule = ReadonlyMap<string, Values>
-type FieldKeys = Pick<Rule, 'id' | 'clientId' | 'fields'>
+type FieldKeys = Pick<Rule, 'id' | 'clientId' | 'fields' | 'name' | 'description'>
 
 /** A field as it is loaded for a page of rules. */
 interface Column {
@@ -28,6 +30,7 @@ interface Column {
   readonly absent: unknown
   readonly isSent: boolean
   readonly has: (rule: FieldKeys) => boolean // false: the rule has no value
+  readonly inRow: ServerField['column'] // undefined: the value is in another table
   readonly field: LoadedField
 }
 
@@ -43,13 +46,14 @@ export function columnsIn(filled: SlotReader): readonly Column[] {
 
 function toColumn(field: LoadedField): Column {
   const { key, absent = null } = field
-  const column = { key, absent, isSent: isSent(field), field }
+  const column = { key, absent, isSent: isSent(field), field, inRow: undefined }
   if (isSent(field)) return { ...column, has: ({ fields }) => fields.includes(key) }
-  return { ...column, has: field.clientsOf === undefined ? () => true : isGroupRule }
+  const has = field.clientsOf === undefined ? () => true : isGroupRule
+  return { ...column, has, inRow: field.column }
 }
 
 /**
- * Returns the value or null of each column, by rule. One query reads all columns in rules_field_value. Each column with its
+ * Returns the value or null of each column, by rule. Some are in the rows. One query reads all columns in rules_field_value. Each column with its
  * own tables takes one more query. Rules that cannot have a value are not queried.
  */
 export async function loadColumns(
@@ -58,12 +62,17 @@ export async function loadColumns(
   em: EntityManager
 ): Promise<ReadonlyMap<string, Values>> {
   const none = Object.fromEntries(all.map(({ key }) => [key, null]))
-  const byRule = new Map<string, Record<string, unknown>>(rules.map(({ id }) => [id, { ...none }]))
+  const inRows = all.flatMap(({ key, inRow }) => (inRow ? [[key, inRow] as const] : []))
+  const rowValues = (rule: FieldKeys) =>
+    Object.fromEntries(inRows.map(([key, column]) => [key, rule[column] ?? null]))
+  const byRule = new Map<string, Record<string, unknown>>(
+    rules.map(rule => [rule.id, { ...none, ...rowValues(rule) }])
+  )
   const set = (id: string, key: string, value: unknown): void => {
     const values = byRule.get(id)
     if (values) values[key] = value
   }
-  const shared = all.filter(({ field }) => !field.load)
+  const shared = all.filter(({ field, inRow }) => !field.load && !inRow)
   const ids = rules.filter(rule => shared.some(({ has }) => has(rule))).map(({ id }) => id)
   const keys = shared.map(({ key }) => key)
   for (const { rule, key, value } of await loadValues(ids, keys, em)) set(rule, key, value)
@@ -104,8 +113,9 @@ export class Fields {
   #in = (values: Values) => this.#all().filter(({ key }) => key in values)
   #derived = () => this.#filled(derivedFieldSlot).map(({ value }) => value)
 
-  frozenFields = () => this.#all().filter(field => field.change === 'frozen')
-  hotFields = () => this.#all().filter(field => field.change === 'hot')
+  /** Returns the fields that PUT of a rule changes. */
+  updatable = () => this.#all().filter(field => field.change === 'hot' && field.updateEmpty)
+  fixedInUpdate = () => this.#all().filter(field => field.change === 'frozen' || !field.updateEmpty)
 
   /** Returns the keys of the values that agents receive. They are stored with the rule. */
   sentKeys(values: Values): string[] {
@@ -122,7 +132,7 @@ export class Fields {
   }
 
   has = (key: string): boolean => this.#all().some(field => field.key === key)
-  isHot = (key: string): boolean => this.hotFields().some(field => field.key === key)
+  isHot = (key: string): boolean => this.#all().some(field => field.key === key && field.change === 'hot')
   /** Returns the kind of the journal entry for a change of a field, or of a property of this plugin. */
   journalKind = (key: string): string =>
     key === 'targets' ? 'target' : (this.#all().find(field => field.key === key)?.journalKind ?? 'change')
@@ -133,6 +143,9 @@ export class Fields {
   /** Returns the values that agents receive. */
   sent = (values: Values): Values =>
     Object.fromEntries(Object.entries(values).filter(([key]) => this.isSent(key)))
+  /** Returns the values that members of a group rule have. */
+  ofMembers = (values: Values): Values =>
+    Object.fromEntries(Object.entries(values).filter(([key]) => this.isSent(key) || key === 'name'))
   /** Returns the stored values that a PUT of a whole rule does not clear. */
   staying(body: Values, stored: Values): Values {
     const unchanged = this.#all().filter(({ key, unlessGiven }) => unlessGiven === 'stays' && !(key in body))
@@ -147,6 +160,19 @@ export class Fields {
     const value = body[field.key] ?? null
     if (value === null || !field.parse) return value
     return field.parse(value, rule, body, { deps: field.deps, principal })
+  }
+
+  /** Returns the normalized value; undefined: a request with it would be refused. */
+  tryParse(key: string, value: unknown, rule: RuleDraft, principal: Principal): unknown {
+    const [field] = this.#in({ [key]: value })
+    if (!field || value === null) return value
+    if (violationsOf(field.body, value).length > 0) return undefined
+    try {
+      return this.parseField(field, { [key]: value }, rule, principal)
+    } catch (error) {
+      if (error instanceof Fault) return undefined
+      throw error
+    }
   }
 
   /** Throws if the plugin of a shape refuses the rule. */

@@ -14,29 +14,26 @@ import { requestSchema, withDefaults, withNulls } from './field-value.ts'
 export const fieldUnsupported = defineCode('rule_field_unsupported_by_client', 422, 3)
 
 /** A rule without its fields and its state. */
-export type RuleCore = Pick<
-  Rule,
-  | 'id'
-  | 'parent'
-  | 'clientId'
-  | 'owner'
-  | 'placedBySuperadmin'
-  | 'protocol'
-  | 'listenFrom'
-  | 'listenTo'
-  | 'targets'
->
+export interface RuleCore
+  extends Pick<
+    Rule,
+    'id' | 'parent' | 'clientId' | 'owner' | 'isExempt' | 'protocol' | 'listenFrom' | 'listenTo' | 'targets'
+  > {
+  readonly name?: string | null | undefined // absent or null: it has none
+}
 
 export type RuleOwnership = Pick<RuleCore, 'clientId' | 'owner'>
 
 /** Limits what an agent may report about a rule. Reports about rules of other clients are refused. */
-export interface RuleScope extends RuleOwnership, Pick<RuleCore, 'listenFrom' | 'listenTo' | 'targets'> {
+export interface RuleScope
+  extends RuleOwnership,
+    Pick<RuleCore, 'name' | 'listenFrom' | 'listenTo' | 'targets'> {
   /** Targets and ports before the last changes: connections outlive changes. */
   readonly former: { readonly targets: Rule['targets']; readonly ports: readonly Ports[] }
 }
 
 /** The part of a rule that the request alone defines. `parse` and `validate` see only this. */
-export type RuleDraft = Omit<RuleCore, 'id' | 'parent' | 'placedBySuperadmin' | keyof RuleOwnership>
+export type RuleDraft = Omit<RuleCore, 'id' | 'parent' | 'name' | 'isExempt' | keyof RuleOwnership>
 
 /** A capability that the agent must have, and the error code if it does not. */
 export interface CapabilityRequirement {
@@ -100,10 +97,14 @@ interface SentParts<B extends TSchema, W extends TSchema, D> {
 
 interface HotParts {
   readonly change: 'hot'
-  readonly updateEmpty: ErrorCode // for an update that is neither a whole rule nor has a hot field
+  /**
+   * Lets PUT of a rule change the field, as well as PATCH and PUT of a definition. It is the error of a PUT that is neither
+   * a whole rule nor has such a field.
+   */
+  readonly updateEmpty?: ErrorCode
 }
 
-/** A PATCH can change it, a PUT cannot. */
+/** Changes with a new definition of the rule. */
 interface FrozenParts {
   readonly change: 'frozen'
 }
@@ -125,6 +126,8 @@ export interface HotField<B extends TSchema = TSchema, W extends TSchema = TSche
  */
 export interface ServerField<B extends TSchema = TSchema, D = Kernel> extends FieldParts<B, D>, HotParts {
   readonly message?: never
+  /** The column of the table of rules that has the value: for fields of this plugin. It replaces `load`. */
+  readonly column?: 'name' | 'description'
   /**
    * Places a rule on several clients instead of `client`: a rule with the value is a group rule with a member on each
    * client. Returns the ids of all its clients, or only those in `among`, without clients that do not exist. Throws a Fault.

@@ -6,34 +6,27 @@ import { clientNotGranted } from '../slots.ts'
 
 const shownInMessage = 3
 
-/**
- * Returns a fault with the code of the first one, and with the faults of all clients in `details.edges`, sorted by client
- * name. Only the number of clients that are not in `known` is shown; null: all are known.
- */
+/** Returns a fault with the code of the first one, and with those of all clients in `details.edges`, by client name. */
 export async function groupRefusal(
   rules: readonly Rule[],
   faults: ReadonlyMap<string, Fault>,
-  known: ReadonlySet<string> | null,
   em: EntityManager
 ): Promise<Fault> {
   const clientIds = new Map(rules.map(({ id, clientId }) => [id, clientId]))
   const refused = [...faults].map(([id, fault]) => ({ fault, clientId: clientIds.get(id) ?? '' }))
-  const named = refused.filter(({ clientId }) => known === null || known.has(clientId))
   const clients = await em.find(
     Client,
-    { id: { $in: named.map(({ clientId }) => clientId) } },
+    { id: { $in: refused.map(({ clientId }) => clientId) } },
     { fields: ['name'] }
   )
   const names = new Map(clients.map(({ id, name }) => [id, name]))
-  const edges = named
+  const edges = refused
     .map(({ fault, clientId }) => refusedEdge(clientId, names.get(clientId) ?? '', fault))
     .sort((a, b) => (a.client_name < b.client_name ? -1 : 1))
-  const hidden = refused.length - named.length
-  const first = hidden > 0 ? clientNotGranted : (refused[0]?.fault.errorCode ?? clientNotGranted)
+  const first = refused[0]?.fault.errorCode ?? clientNotGranted
   const texts = [
     ...edges.slice(0, shownInMessage).map(({ client_name, message }) => `${client_name}: ${message}`),
-    ...(edges.length > shownInMessage ? [`${edges.length - shownInMessage} more`] : []),
-    ...(hidden > 0 ? [`you are not allowed to place rules on ${hidden} of its clients`] : [])
+    ...(edges.length > shownInMessage ? [`${edges.length - shownInMessage} more`] : [])
   ]
   const message = `${refused.length} of ${rules.length} clients cannot have the rule, and nothing is changed: ${texts.join('; ')}`
   return new Fault(first, message, { details: { edges } })

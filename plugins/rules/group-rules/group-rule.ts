@@ -2,41 +2,21 @@
 // clients has a member: a rule that agents and engines take like any other. The API shows and changes the group rule.
 import { isDeepStrictEqual } from 'node:util'
 import type { EntityManager } from '@mikro-orm/sql'
-import { Fault, limitReached } from '../../../kernel/base/errors.ts'
+import type { Fault } from '../../../kernel/base/errors.ts'
 import { newId } from '../../../kernel/base/id.ts'
-import type { Principal } from '../../../kernel/http/principal.ts'
 import type { Values } from '../api/rule-record.ts'
 import { type AppliedChange, addedValues, applyChange, listChanges } from '../changes/apply-change.ts'
+import { collectAnswers } from '../changes/client-answers.ts'
 import type { EditCall, StoredRule, WantedRule } from '../changes/edit.ts'
 import { insertRule, insertRules, keepPassing, newRule, takenPorts } from '../changes/insert-rules.ts'
-import { allowedClients } from '../changes/placement.ts'
 import { drainRule } from '../changes/remove-rules.ts'
 import { writeRule } from '../changes/write-rule.ts'
 import { type AfterCommit, runAll } from '../delivery/rule-states.ts'
 import { RefusedMember, Rule } from '../entities.ts'
 import { type ChangeBy, presentValues, serverPrincipal } from '../fields/fields.ts'
 import type { Services } from '../services.ts'
+import { chosenClients, maxMembers, requireFewMembers } from './chosen-clients.ts'
 import { groupRefusal } from './group-refusal.ts'
-
-const maxMembers = 1000
-
-/** Returns the ids of the clients that the rule's field chooses. */
-async function memberClients(
-  { fields }: Services,
-  values: Values,
-  among: readonly string[] | null,
-  em: EntityManager
-): Promise<readonly string[]> {
-  const field = fields.placing()
-  const value = field ? (values[field.key] ?? null) : null
-  return value === null ? [] : ((await field?.clientsOf?.(value, among, em, field)) ?? [])
-}
-
-function requireFewMembers(clients: readonly string[]): void {
-  if (clients.length <= maxMembers) return
-  const message = `${clients.length} clients are chosen; a rule has at most ${maxMembers}: choose fewer`
-  throw new Fault(limitReached, message, { details: { limit: maxMembers } })
-}
 
 const newMember = (rule: Rule, clientId: string, now: number): Rule =>
   newRule({ ...rule, id: newId(now), parent: rule.id, clientId }, now)
@@ -65,24 +45,12 @@ export async function insertGroupRule(
   await insertRule({ ...rule, state: 'active', activatedAt: clock.now() }, em)
   await fields.check(rule, values, by)
   await fields.save(rule.id, values, by)
-  const clients = await memberClients(services, values, null, em)
+  const clients = await chosenClients(services, rule, values, null, em)
   requireFewMembers(clients)
   const members = clients.map(clientId => newMember(rule, clientId, clock.now()))
-  const faults = await insertRules(services, members, fields.sent(values), { ...by, ifOffline })
-  if (faults.size > 0) throw await visibleRefusal(services, members, faults, by)
+  const faults = await insertRules(services, members, fields.ofMembers(values), { ...by, ifOffline })
+  if (faults.size > 0) throw await groupRefusal(members, faults, em)
   return members
-}
-
-/** Hides clients on which a user must not place rules; superadmins see all. */
-async function visibleRefusal(
-  { filled }: Services,
-  members: readonly Rule[],
-  faults: ReadonlyMap<string, Fault>,
-  { principal, em }: { readonly principal: Principal; readonly em: EntityManager }
-): Promise<Fault> {
-  const isSuperadmin = principal.role === 'superadmin'
-  const known = isSuperadmin ? null : await allowedClients(principal.userId, filled, em)
-  return groupRefusal(members, faults, isSuperadmin ? null : (known ?? new Set()), em)
 }
 
 /** Changes a group rule and its members. Throws if any member cannot change. */
@@ -94,14 +62,14 @@ export async function changeGroupRule(
 ): Promise<AppliedChange> {
   const { clock, fields } = services
   const { rule } = stored
-  const { mode, existing, ...by } = call
+  const { mode, existing: _, patch: __, ...by } = call
   const { values, ...core } = wanted
   const changes = listChanges(stored, wanted)
   const next: Rule = { ...rule, ...core, fields: fields.keysWith(rule, values) }
   await fields.check(next, addedValues(changes, services), by)
   if (changes.length > 0) await writeRule(services, next, { from: stored.values, to: values }, by)
 
-  const clients = await memberClients(services, values, null, by.em)
+  const clients = await chosenClients(services, next, values, null, by.em)
   requireFewMembers(clients)
   const faults = new Map<string, Fault>()
   const members = await listMembers(rule, by.em)
@@ -110,18 +78,19 @@ export async function changeGroupRule(
   const refusing = await listRefusedClients(rule, by.em)
   const known = new Set([...members.map(({ clientId }) => clientId), ...refusing])
   const joining = clients.filter(id => !known.has(id)).map(id => newMember(next, id, clock.now()))
-  const added = await insertRules(services, joining, fields.sent(presentValues(values)), {
+  const added = await insertRules(services, joining, fields.ofMembers(presentValues(values)), {
     ...by,
     ifOffline: mode === 'replace' ? 'refuse' : 'queue'
   })
   for (const [id, fault] of added) faults.set(id, fault)
-  if (faults.size > 0) throw await visibleRefusal(services, [...members, ...joining], faults, by)
+  if (faults.size > 0) throw await groupRefusal([...members, ...joining], faults, by.em)
 
+  const joined = await collectAnswers(services.control, joining, 'push', by.em)
   const drained = await drainMembers(services, leaving, by.em)
   const retried = await retryRefused(services, next, values, null, by.em)
   return {
     changes,
-    awaited: [...changed.flatMap(({ awaited }) => awaited), ...joining],
+    awaited: [...changed.flatMap(({ awaited }) => awaited), ...joined],
     woken: [...leaving, ...staying].map(({ clientId }) => clientId),
     afterCommit: () => runAll([...changed.map(({ afterCommit }) => afterCommit), drained, retried])
   }
@@ -162,7 +131,7 @@ const sharedDefinition = (rule: Omit<WantedRule, 'values'>): Omit<WantedRule, 'v
   targets: rule.targets,
   preferIpv6: rule.preferIpv6,
   placedBy: rule.placedBy,
-  placedBySuperadmin: rule.placedBySuperadmin,
+  isExempt: rule.isExempt,
   paused: rule.paused
 })
 
@@ -197,7 +166,7 @@ export async function syncGroupRule(
   { among, retriesFailed, values }: SyncOptions,
   em: EntityManager
 ): Promise<AfterCommit> {
-  const clients = new Set(await memberClients(services, values, among, em))
+  const clients = new Set(await chosenClients(services, rule, values, among, em))
   const present = await listMembers(rule, em, among)
   const [staying, leaving] = partition(present, ({ clientId }) => clients.has(clientId))
   const drained = await drainMembers(services, leaving, em)
@@ -226,12 +195,12 @@ async function retryRefused(
 ): Promise<AfterCommit> {
   const { clock, control, fields } = services
   const among = membership?.among ?? null
-  const clients = membership?.clients ?? (await memberClients(services, values, null, em))
+  const clients = membership?.clients ?? (await chosenClients(services, rule, values, null, em))
   const members = membership?.members ?? (await listMembers(rule, em))
   const present = new Set(members.map(({ clientId }) => clientId))
   const missing = clients.slice(0, maxMembers).filter(id => !present.has(id))
   const joining = missing.map(id => newMember(rule, id, clock.now()))
-  const faults = await insertRules(services, joining, fields.sent(presentValues(values)), {
+  const faults = await insertRules(services, joining, fields.ofMembers(presentValues(values)), {
     principal: serverPrincipal,
     em,
     ifOffline: 'queue'

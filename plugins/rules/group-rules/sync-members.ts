@@ -10,6 +10,8 @@ const rulesPerTransaction = 25 // other changes wait for it
 interface SyncScope {
   readonly clients?: readonly string[]
   readonly rules?: readonly string[]
+  /** Group rules that these users own or placed. */
+  readonly users?: readonly string[]
   /** Retries only members that could not be created; with `clients`, also those that their agent refused at create. */
   readonly onlyRefused?: true
 }
@@ -45,12 +47,14 @@ export const openMemberSync =
   }
 
 async function listGroupRules(
-  { clients, rules, onlyRefused }: SyncScope,
+  { clients, rules, users, onlyRefused }: SyncScope,
   em: EntityManager
 ): Promise<string[]> {
   if (rules) return [...rules]
   if (!onlyRefused) {
-    const all = await em.find(Rule, { clientId: noClient }, { fields: ['id'], orderBy: { id: 'asc' } })
+    const by = users ? { $or: [{ owner: { $in: [...users] } }, { placedBy: { $in: [...users] } }] } : {}
+    const where = { clientId: noClient, ...by }
+    const all = await em.find(Rule, where, { fields: ['id'], orderBy: { id: 'asc' } })
     return all.map(({ id }) => id)
   }
   const clientFilter = clients ? { clientId: { $in: [...clients] } } : {}

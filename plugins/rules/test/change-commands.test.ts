@@ -43,7 +43,7 @@ async function commandFixture(t: Test, made: object = {}) {
       input: {},
       print: {
         data: (value: RuleRecord) => printed.push(value.rule_id),
-        line: (text: string) => printed.push(text),
+        note: (text: string) => printed.push(text),
         done: (text: string) => printed.push(text)
       },
       confirm: async () => {
@@ -93,14 +93,16 @@ t.test('the server refuses an unknown property and names the nearest known one',
   t.same(await app.get(id), before)
 })
 
+const none = '01K9ZJ4M5N6P7Q8R9S0TABCDEF'
+
 t.test('rules are paused and resumed together, and one refusal does not stop the others', async t => {
   const { app, id, run } = await commandFixture(t)
 
   t.match(await run('rule pause', { rule: [id, id] }), { printed: [`rule ${id} is paused`], failure: null })
   t.match(await app.get(id), { state: 'paused' })
-  const { printed, failure } = await run('rule resume', { rule: ['none', id] })
-  t.match(printed, [/^none {2}rule_not_found: there is no rule none/, '1 of 2 rules are resumed'])
-  t.match(failure, { message: /^1 of 2 rules are refused; the first: there is no rule none/ })
+  const { printed, failure } = await run('rule resume', { rule: [none, id] })
+  t.match(printed, [`${none}  rule_not_found: there is no rule ${none}\n1 of 2 rules are resumed`])
+  t.match(failure, { message: `1 of 2 rules are refused; the first: there is no rule ${none}` })
 })
 
 t.test('rules that match a filter are shown, confirmed and changed together', async t => {
@@ -127,9 +129,16 @@ t.test('rules that match a filter are shown, confirmed and changed together', as
   t.match(await app.get(id), { state: 'active' })
   requests.length = 0
   t.match((await run('rule pause', staging)).failure, null, 'a no throws')
-  t.same(requests, ['GET /v1/rules?client=edge'], 'and changes nothing')
+  t.same(requests, ['GET /v1/rules?client=edge&state=active'], 'and changes nothing')
 
-  t.same((await run('rule pause', { ...staging, owner: 'nobody' }, { confirm })).printed, ['no rule matches'])
+  const failed = { client: 'edge', state: 'failed' }
+  t.same((await run('rule pause', failed, { confirm })).printed, ['no rule matches'])
+  t.match((await run('rule pause', { ...staging, owner: 'nobody' }, { confirm })).failure, {
+    errorCode: { code: 'user_not_found' }
+  })
+  t.match((await run('rule pause', { client: 'edge', state: 'nope' }, { confirm })).failure, {
+    message: /state must be one of pending, active, paused/
+  })
   t.match((await run('rule pause', { ...staging, rule: [id] })).failure, {
     message: /either RULE.* or a filter/
   })

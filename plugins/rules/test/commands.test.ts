@@ -2,10 +2,10 @@ import t from 'tap'
 import { Fault } from '../../../kernel/base/errors.ts'
 import type { CommandCall } from '../../../kernel/cli/command.ts'
 import { openPrint } from '../../cli/terminal/print.ts'
+import { ruleNotFound } from '../codes.ts'
 import { parseTarget } from '../commands/request-parts.ts'
 import { commands } from '../commands.ts'
 import { columnSlot, pushOptionsSlot } from '../exports.ts'
-import { ruleNotFound } from '../slots.ts'
 
 const filled = (slot: object) =>
   slot === pushOptionsSlot ? pushOptions : slot === columnSlot ? [{ value: 'pace_secs' }] : []
@@ -18,6 +18,9 @@ const pushOptions = [
     }
   }
 ]
+
+const a = '01K9ZJ4M5N6P7Q8R9S0TABCDEF'
+const gone = '01K9ZJ4M5N6P7Q8R9S0TABCDEG'
 
 const rules = [
   { rule_id: 'a', state: 'active' },
@@ -33,7 +36,9 @@ async function run(name: string, args: object) {
     requests.push(request)
     if (String(request).includes('gone')) throw new Fault(ruleNotFound, 'there is no such rule')
     if (request[1] === '/v1/rules/bulk') return { results: [] }
-    return String(request).startsWith('/v1/rules') ? rules : []
+    const [, state] = /[?&]state=(\w+)/.exec(String(request)) ?? []
+    if (!String(request).startsWith('/v1/rules')) return []
+    return rules.filter(rule => state === undefined || rule.state === state)
   }
   const call = {
     args,
@@ -115,10 +120,11 @@ t.test('the other commands send their requests', async t => {
   t.same((await run('rule list', { client: 'a b', owner: 'ada' })).requests, [
     ['/v1/rules?client=a+b&owner=ada']
   ])
-  t.same((await run('rule show', { rule: 'x/y' })).requests, [['/v1/rules/x%2Fy']])
-  const removed = await run('rule remove', { rule: ['x'], ack_timeout_secs: 3 })
-  t.same(removed.requests, [['DELETE', '/v1/rules/x?ack_timeout_secs=3']])
-  t.same(removed.printed, ['rule x is removed'])
+  t.same((await run('rule list', { name: 'web', port: 80 })).requests, [['/v1/rules?name=web&port=80']])
+  t.same((await run('rule show', { rule: a })).requests, [[`/v1/rules/${a}`]])
+  const removed = await run('rule remove', { rule: [a], ack_timeout_secs: 3 })
+  t.same(removed.requests, [['DELETE', `/v1/rules/${a}?ack_timeout_secs=3`]])
+  t.same(removed.printed, [`rule ${a} is removed`])
   t.same(removed.asked, [])
 })
 
@@ -144,8 +150,8 @@ t.test(
       if (output === 'json') t.same(JSON.parse(lines.join('')), [rule])
       else
         t.match(lines, [
-          /^RULE_ID +CLIENT_NAME +LISTEN +STATE +TARGETS +PACE_SECS /,
-          /^01 +edge +tcp\/80-90 +active +a\.example:80, \[2001:db8::5\]:443 +7 /
+          /^CLIENT_NAME +LISTEN +STATE +TARGETS +PACE_SECS +OWNER +STATE_REASON +RULE_ID$/,
+          /^edge +tcp\/80-90 +active +a\.example:80, \[2001:db8::5\]:443 +7 .* 01$/
         ])
     }
   }
@@ -154,8 +160,8 @@ t.test(
 t.test('several rules are removed with one request, and one refusal does not stop the others', async t => {
   const error = { code: 'rule_not_found', message: 'there is no rule gone' }
   const results = [
-    { rule_id: 'a', status: 204 },
-    { rule_id: 'gone', status: 404, error }
+    { rule_id: a, status: 204 },
+    { rule_id: gone, status: 404, error }
   ]
   for (const output of ['table', 'json'] as const) {
     const lines: string[] = []
@@ -172,15 +178,15 @@ t.test('several rules are removed with one request, and one refusal does not sto
       },
       refusal: async () => new Fault(ruleNotFound, error.message)
     }
-    const call = { args: { rule: ['a', 'gone', 'a'] }, api, filled, print } as unknown as CommandCall<never>
+    const call = { args: { rule: [a, gone, a] }, api, filled, print } as unknown as CommandCall<never>
     const failure = await commands
       .find(({ name }) => name === 'rule remove')
       ?.run(call)
       .catch((error: unknown) => error)
 
-    t.same(requests, [['POST', '/v1/rules/bulk', { ids: ['a', 'gone'], action: 'delete' }]])
-    if (output === 'json') t.same(JSON.parse(lines.join('')), { removed: ['a'], refused: [results[1]] })
-    else t.same(lines, ['gone  rule_not_found: there is no rule gone', '1 of 2 rules are removed'])
+    t.same(requests, [['POST', '/v1/rules/bulk', { ids: [a, gone], action: 'delete' }]])
+    if (output === 'json') t.same(JSON.parse(lines.join('')), { removed: [a], refused: [results[1]] })
+    else t.same(lines, [`${gone}  rule_not_found: there is no rule gone\n1 of 2 rules are removed`])
     t.match(failure, {
       errorCode: ruleNotFound,
       message: '1 of 2 rules are refused; the first: there is no rule gone'
@@ -202,7 +208,7 @@ t.test('more rules than one request can change are refused before anything is se
 t.test('rules that match a filter are removed after a confirmation', async t => {
   const { requests, asked } = await run('rule remove', { state: 'failed' })
 
-  t.same(requests, [['/v1/rules'], ['DELETE', '/v1/rules/b']])
+  t.same(requests, [['/v1/rules?state=failed'], ['DELETE', '/v1/rules/b']])
   t.same(asked, ['Remove 1 rule?'])
   t.match((await run('rule remove', {})).failure, {
     message: /either RULE \(one or more\) or a filter/
@@ -213,12 +219,12 @@ t.test('rules that match a filter are removed after a confirmation', async t => 
 t.test('rule bulk sends the same requests', async t => {
   const bulk = (args: object) => run('rule bulk', args)
 
-  t.match(await bulk({ action: 'pause', rule: ['a', 'b'], atomic: true, dry_run: true }), {
-    requests: [['POST', '/v1/rules/bulk', { ids: ['a', 'b'], action: 'pause', atomic: true, dry_run: true }]],
+  t.match(await bulk({ action: 'pause', rule: [a, gone], atomic: true, dry_run: true }), {
+    requests: [['POST', '/v1/rules/bulk', { ids: [a, gone], action: 'pause', atomic: true, dry_run: true }]],
     asked: []
   })
   t.match(await bulk({ action: 'delete', state: 'failed' }), {
-    requests: [['/v1/rules'], ['DELETE', '/v1/rules/b']],
+    requests: [['/v1/rules?state=failed'], ['DELETE', '/v1/rules/b']],
     asked: ['Remove 1 rule?']
   })
   t.match((await bulk({ action: 'pause' })).failure, { message: /either RULE/ })

@@ -1,11 +1,12 @@
-// Every property of a rule, in every state of the rule, accepted and refused by its agent.
+// Every property of a rule, in every state of the rule, accepted and refused by its agent. Labels, which only the server
+// uses, change with each of them.
 import t, { type Test } from 'tap'
 import { Inventory } from '../../../kernel/wire/control.ts'
 import type { Reaction } from '../../../kit/scripted-agent.ts'
 import type { RuleRecord } from '../api/rule-record.ts'
 import { RulePush } from '../wire.ts'
 import { until } from './fixture.ts'
-import { editable, patchFixture } from './patch-fixture.ts'
+import { editable, patchFixture, plugins } from './patch-fixture.ts'
 
 const changes: Readonly<Record<string, unknown>> = {
   targets: [{ host: '10.0.0.2', port: 81, priority: 0 }],
@@ -28,7 +29,10 @@ for (const state of states)
       t.test(`${key} of a rule that is ${state}, ${outcome}`, async t => {
         const on = await ruleIn(t, state)
         const { app, id } = on
-        const body = { [key]: state === 'paused' && key === 'paused' ? false : value }
+        const body = {
+          [key]: state === 'paused' && key === 'paused' ? false : value,
+          labels: { env: 'prod' }
+        }
         const before = await app.get(id)
         on.answerWith(outcome === 'accepted' ? 'accept' : { refuse: 'denied_by_agent' })
 
@@ -36,14 +40,11 @@ for (const state of states)
         await on.settle()
 
         const record = await app.get(id)
-        const isKept = outcome === 'accepted' || state === 'pending' || state === 'failed' // nothing was in force
-        t.match(pick(record, Object.keys(changes)), {
-          ...pick(before, Object.keys(changes)),
-          ...(isKept && body)
-        })
+        const isKept = outcome === 'accepted'
+        t.strictSame(pick(record), { ...pick(before), ...(isKept && body) })
         t.match(reply.status, outcome === 'accepted' || state === 'offline' ? 200 : 422)
         t.equal(record.state, expectedState(state, outcome, record.paused))
-        t.not(record.etag, before.etag)
+        t.equal(record.etag !== before.etag, isKept)
         t.match(await app.push({ listen_port: record.listen_port }), {
           status: 409,
           body: { error: { details: { rule_id: id } } }
@@ -57,9 +58,9 @@ function expectedState(state: State, outcome: 'accepted' | 'refused', isPaused: 
   return isPaused ? 'paused' : 'active'
 }
 
-const pick = (record: RuleRecord, keys: readonly string[]): object =>
+const pick = (record: RuleRecord): object =>
   Object.fromEntries(
-    keys.map(key => [
+    [...Object.keys(changes), 'labels'].map(key => [
       key,
       key === 'targets'
         ? record.targets.map(({ host, port, priority }) => ({ host, port, priority }))
@@ -75,7 +76,7 @@ async function ruleIn(t: Test, state: State) {
     if (typeof next === 'object' && 'refuse' in next) reaction = 'accept' // what is put back
     return next
   }
-  const on = await patchFixture(t, null, { react })
+  const on = await patchFixture(t, null, { react }, { plugins: [...plugins, 'labels'] })
   const { app, clientId } = on
   let { agent } = on
   const made = { listen_port: 18_000, paused: state === 'paused' }

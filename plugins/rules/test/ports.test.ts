@@ -2,7 +2,7 @@
 import t from 'tap'
 import { Statements } from '../../../kernel/store/sqlite/statements.ts'
 import { recordStatements } from '../../../test/support/record-statements.ts'
-import { rulesFixture } from './fixture.ts'
+import { rule, rulesFixture } from './fixture.ts'
 
 t.test('the checks of a new rule use indexes and read no other rules', async t => {
   const { server, enroll, connect, push, user } = await rulesFixture(t)
@@ -95,4 +95,20 @@ t.test('a port is taken within a range, under an overlapping range, and during a
   const queued = { if_offline: 'queue' }
   t.same(await holderOf({ listen_port: 8005, ...queued }), [409, single.rule_id], 'its agent may have it yet')
   t.same(await holderOf({ listen_port: 8100, ...queued }), [409, single.rule_id])
+})
+
+t.test('a port conflict with a rule of another owner does not show the id of that rule', async t => {
+  const app = await rulesFixture(t, { plugins: ['users', 'clients', 'rules', 'grants'] })
+  const ann = await app.user('ann')
+  await app.enroll()
+  const grant = { user_id: 'ann', client_id: '*', protocols: ['tcp'] }
+  await app.call('POST', '/v1/grants', { ...grant, listen_port_start: 1, listen_port_end: 65_535 })
+  const { body: other } = await app.push({ if_offline: 'queue' })
+
+  const refused = await app.call('POST', '/v1/rules', { ...rule, if_offline: 'queue' }, ann)
+  const ofRoot = await app.push({ if_offline: 'queue' })
+
+  t.match(refused, { status: 409, body: { error: { code: 'port_in_use' } } })
+  t.notMatch(refused.text, other.rule_id)
+  t.match(ofRoot, { status: 409, body: { error: { details: { rule_id: other.rule_id } } } })
 })

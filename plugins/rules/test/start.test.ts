@@ -23,8 +23,8 @@ t.test(
         const where = { clientId: at % 500 === 0 ? gone : clientId, owner: 'ann', placedBy: 'ann' }
         const ports = { protocol: 'tcp' as const, listenFrom: 1000 + at, listenTo: 1000 + at }
         const draft = { ...ports, targets: [{ host: '10.0.0.1', port: 80, priority: 0 }], preferIpv6: false }
-        const more = { id: newId(now), placedBySuperadmin: false, fields: [], paused: false }
-        const { placedBySuperadmin: _, ...row } = newRule({ ...draft, ...where, ...more }, now)
+        const more = { id: newId(now), isExempt: false, fields: [], paused: false }
+        const { isExempt: _, ...row } = newRule({ ...draft, ...where, ...more }, now)
         await em.insert(Rule, { ...row, state: 'active', activatedAt: now })
       }
       await em.nativeDelete(Client, { id: gone }) // as while this plugin is disabled

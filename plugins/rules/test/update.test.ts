@@ -87,7 +87,7 @@ t.test('PUT refuses any other difference, after the same normalization as at cre
 
   for (const body of [
     whole,
-    { ...whole, protocol: 'TCP', targets: [{ host: 'web.example', port: 80, priority: 4 }] },
+    { ...whole, protocol: 'TCP', targets: [{ host: 'web.example.', port: 80, priority: 4 }] },
     { ...whole, listen_port_end: null },
     { ...whole, listen_port_end: 8080, owner: '_operator' },
     { pace: 2, prefer_ipv6: true }
@@ -99,7 +99,7 @@ t.test('PUT refuses any other difference, after the same normalization as at cre
     [{ ...whole, listen_port: 8081 }, '/listen_port'],
     [{ ...whole, listen_port_end: 8081 }, '/listen_port_end'],
     [{ ...whole, protocol: 'udp' }, '/protocol'],
-    [{ ...whole, targets: [{ host: 'web.example', port: 80 }] }, '/targets'],
+    [{ ...whole, targets: [{ host: 'web.example.', port: 80 }] }, '/targets'],
     [{ ...whole, prefer_ipv6: false }, '/prefer_ipv6'],
     [{ ...rule, targets, pace: 2 }, '/prefer_ipv6'],
     [{ pace: 2, prefer_ipv6: false }, '/prefer_ipv6']
