@@ -1,11 +1,14 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { type Static, Type } from 'typebox'
-import { timestamp, timestampOrNull } from '../../kernel/base/clock.ts'
+import { type Clock, timestamp, timestampOrNull } from '../../kernel/base/clock.ts'
 import type { Peers } from '../../kernel/control/peers.ts'
 import { ClientId, closed, orNull, timeOf } from '../../kernel/http/schema.ts'
 import type { Client } from '../../kernel/identity/entities.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
 import { recordFieldSlots, recordFields } from '../http/exports.ts'
+import { loadAdmissions } from './admissions.ts'
+import type { Admission } from './entities.ts'
+import { InstanceConflictShown, loadConflicts } from './instance-conflicts.ts'
 
 const Row = Type.Object({
   client_id: Type.String({ ...ClientId, description: 'ULID; never changes.' }),
@@ -13,9 +16,18 @@ const Row = Type.Object({
   address: orNull(
     Type.String({ description: 'Public host of the forwarded ports.', examples: ['paris.example.net'] })
   ),
-  state: Type.Union([Type.Literal('connected'), Type.Literal('disconnected'), Type.Literal('revoked')], {
-    description: 'connected: its agent has a control stream. revoked: its agent must not connect.'
-  }),
+  state: Type.Union(
+    [
+      Type.Literal('connected'),
+      Type.Literal('disconnected'),
+      Type.Literal('pending'),
+      Type.Literal('revoked')
+    ],
+    {
+      description:
+        'connected: its agent has a control stream. pending: an operator must approve the client before it can have rules; its agent can connect. revoked: its agent must not connect.'
+    }
+  ),
   connected: Type.Boolean({ description: 'Its agent has a control stream.' }),
   remote_addr: orNull(
     Type.String({ description: 'Remote address of its agent.', examples: ['198.51.100.7'] })
@@ -30,7 +42,16 @@ const Row = Type.Object({
     })
   ),
   enrolled_at: timeOf('When its first code was redeemed.'),
-  revoked_at: orNull(timeOf('When its token was revoked.'))
+  revoked_at: orNull(timeOf('When its token was revoked.')),
+  enrollment_key_id: orNull(
+    Type.String({ description: 'The enrollment key that admitted it; null: a one-time code did.' }),
+    { examples: [null] }
+  ),
+  ephemeral_secs: orNull(
+    Type.Integer({ description: 'Without a connection for this time, it is deleted with its rules.' }),
+    { examples: [null] }
+  ),
+  instance_conflict: orNull(InstanceConflictShown, { examples: [null] })
 })
 export type ClientRow = Static<typeof Row> & Readonly<Record<string, unknown>>
 
@@ -46,27 +67,45 @@ export const { client_name: ClientName, address: Address } = Row.properties
 
 interface Services {
   readonly peers: Pick<Peers, 'find'>
+  readonly clock: Clock
   readonly filled: SlotReader
 }
 
 export async function toClientRows(
   clients: readonly Client[],
-  { peers, filled }: Services,
+  { peers, clock, filled }: Services,
   em: EntityManager
 ): Promise<ClientRow[]> {
   const ids = clients.map(({ id }) => id)
   const fields = await recordFields.load(fieldsIn(filled), ids, em)
-  return clients.map(client => ({ ...toCoreRow(client, peers), ...fields(client.id) }))
+  const conflicts = await loadConflicts(ids, clock.now(), em)
+  const admissions = await loadAdmissions(ids, em)
+  return clients.map(client => ({
+    ...toCoreRow(client, admissions.get(client.id), peers),
+    instance_conflict: conflicts.get(client.id) ?? null,
+    ...fields(client.id)
+  }))
+}
+
+export async function toClientRow(client: Client, services: Services, em: EntityManager): Promise<ClientRow> {
+  const [row] = await toClientRows([client], services, em)
+  if (!row) throw new TypeError(`client ${client.id} has no row`)
+  return row
 }
 
 /** Only `peers` knows if the client is connected; the store has past connections. */
-function toCoreRow(client: Client, peers: Pick<Peers, 'find'>): Static<typeof Row> {
+function toCoreRow(
+  client: Client,
+  admission: Admission | undefined,
+  peers: Pick<Peers, 'find'>
+): Omit<Static<typeof Row>, 'instance_conflict'> {
   const live = client.revokedAt ? undefined : peers.find(client.id)
+  const presence = live ? 'connected' : 'disconnected'
   return {
     client_id: client.id,
     client_name: client.name,
     address: client.address ?? null,
-    state: client.revokedAt ? 'revoked' : live ? 'connected' : 'disconnected',
+    state: client.revokedAt ? 'revoked' : admission?.pendingSince ? 'pending' : presence,
     connected: live !== undefined,
     remote_addr: live?.remoteAddr ?? null,
     connected_at: timestampOrNull(live?.connectedAt),
@@ -74,6 +113,8 @@ function toCoreRow(client: Client, peers: Pick<Peers, 'find'>): Static<typeof Ro
     agent_version: client.agentVersion ?? null,
     capabilities: client.capabilities ?? null,
     enrolled_at: timestamp(client.enrolledAt),
-    revoked_at: timestampOrNull(client.revokedAt)
+    revoked_at: timestampOrNull(client.revokedAt),
+    enrollment_key_id: admission?.keyId ?? null,
+    ephemeral_secs: admission?.ephemeralSecs ?? null
   }
 }

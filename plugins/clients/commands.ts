@@ -15,7 +15,8 @@ const list = defineCommand({
   async run({ api, args, filled, print }) {
     const more = filled(listOptionSlots.client)
     const rows = await api.rows('GET /v1/clients', { query: addedQuery(more, args) })
-    print.data(rows, [...columns, ...addedColumns(more)])
+    const hasConflict = rows.some(({ instance_conflict }) => instance_conflict !== null)
+    print.data(rows, [...columns, ...(hasConflict ? ['instance_conflict'] : []), ...addedColumns(more)])
   }
 })
 
@@ -113,4 +114,15 @@ const remove = actionCommand(
   }
 )
 
-export const commands = [list, show, rename, setAddress, revoke, remove]
+const approve = defineCommand({
+  name: 'client approve',
+  summary: 'Approve a pending client, so that it can have rules.',
+  ...oneClient,
+  async run({ api, args, print }) {
+    const { client_id, client_name } = await findClient(api, args.client)
+    await api.call('POST /v1/clients/{client_id}/approve', { path: { client_id } })
+    print.done(`${client_name} (${client_id}) is approved`, { client_id, client_name, approved: true })
+  }
+})
+
+export const commands = [list, show, rename, setAddress, approve, revoke, remove]

@@ -1,6 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Metrics } from '../../kernel/metrics.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import { Admission } from './entities.ts'
+import { conflictMetric, loadConflicts } from './instance-conflicts.ts'
 
 interface Row {
   readonly id: string
@@ -10,7 +12,11 @@ interface Row {
 
 const clientsPerPage = 1000
 
-export const openMetrics = ({ store, control }: Pick<Kernel, 'store' | 'control'>): Metrics => {
+export const openMetrics = ({
+  store,
+  control,
+  clock
+}: Pick<Kernel, 'store' | 'control' | 'clock'>): Metrics => {
   const pageAfter = (last: string): Promise<Row[]> =>
     store.read(em =>
       em.execute<Row[]>('select id, name, revoked_at from kernel_client where id > ? order by id limit ?', [
@@ -32,9 +38,19 @@ export const openMetrics = ({ store, control }: Pick<Kernel, 'store' | 'control'
 
   return async () => {
     const rows = await readAll()
+    const conflicts = await store.read(em => loadConflicts(null, clock.now(), em))
+    const pending = await store.read(em => em.count(Admission, { pendingSince: { $ne: null } }))
     const isConnected = ({ id, revoked_at }: Row) =>
       revoked_at === null && control.peers.find(id) !== undefined
     return [
+      conflictMetric(conflicts.keys()),
+      {
+        name: 'svc_clients_pending',
+        type: 'gauge',
+        help: 'Clients that wait for an approval.',
+        labels: [],
+        samples: [{ labelValues: [], value: pending }]
+      },
       {
         name: 'svc_clients_connected',
         type: 'gauge',

@@ -16,9 +16,14 @@ export function normalizeName(given: string): string {
   if (bytes > 255) refuseName(`has ${bytes} bytes; the maximum is 255`)
   if (controlChars.test(name) || !name.isWellFormed())
     refuseName('contains control or bidirectional characters; remove them')
+  if (isReservedName(name))
+    refuseName(`is ${name}, which commands and documents read as something else; choose another`)
   if (isId(name.toUpperCase())) refuseName('has the form of a client_id; choose another')
   return name
 }
+
+/** True for names that mean something else where a client can be named: all clients, the caller, a list, the operator. */
+export const isReservedName = (name: string): boolean => /^(\*|-|all|me|[@_].*)$/is.test(name)
 
 /** Returns the address as given; throws `invalid_client_address` if it is neither a bare host nor null. */
 export function normalizeAddress(given: string | null): string | null {

@@ -7,8 +7,10 @@ import { Client } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
 import { listFilterSlots, listFilters, recordFields } from '../http/exports.ts'
+import { pendingFaults } from './admissions.ts'
 import { Address, ClientName, clientRow, fieldsIn } from './client-row.ts'
 import { type ClientAdministration, clientNotRevoked } from './clients.ts'
+import { clientNotPending } from './codes.ts'
 import {
   invalidClientAddress,
   invalidClientName,
@@ -29,7 +31,14 @@ const client = (id: string, filled: SlotReader): Resource => ({
     const found = await em.findOne(Client, { id })
     if (!found) return null
     const fields = (await recordFields.load(fieldsIn(filled), [id], em))(id)
-    return [found.name, found.address, found.revokedAt, ...Object.values(fields)]
+    const isPending = (await pendingFaults([id], em)).has(id)
+    return [
+      found.name,
+      found.address,
+      found.revokedAt,
+      ...(isPending ? [true] : []),
+      ...Object.values(fields)
+    ]
   }
 })
 
@@ -61,7 +70,7 @@ const setAddress = defineRoute({
   method: 'PUT',
   url: '/v1/clients/:client_id',
   action: 'client.update',
-  access: 'superadmin',
+  access: 'operator',
   summary: 'Sets the public address of a client.',
   description:
     'Sets the host at which the forwarded ports are reached; null clears it. Other fields of the record may be sent back and are ignored.',
@@ -87,7 +96,7 @@ const rename = defineRoute({
   method: 'PATCH',
   url: '/v1/clients/:client_id/name',
   action: 'client.rename',
-  access: 'superadmin',
+  access: 'operator',
   summary: 'Renames a client.',
   description: 'The id, the rules and the control stream of the client do not change.',
   schema: filled => ({
@@ -109,7 +118,7 @@ const update = defineRoute({
   method: 'PATCH',
   url: '/v1/clients/:client_id',
   action: 'client.change',
-  access: 'superadmin',
+  access: 'operator',
   summary: 'Changes a client.',
   description: 'Absent fields stay. The id, the rules and the control stream of the client do not change.',
   schema: filled => ({
@@ -137,11 +146,25 @@ const update = defineRoute({
   replay: ({ clients }, { principal }, id) => clients.read(id, principal)
 })
 
+const approve = defineRoute({
+  method: 'POST',
+  url: '/v1/clients/:client_id/approve',
+  action: 'client.approve',
+  access: 'operator',
+  summary: 'Approves a pending client.',
+  description:
+    'An enrollment key with `approve` admitted the client. From now on it can have rules; group rules that choose it are sent at once.',
+  schema: filled => ({ params, reply: clientRow(filled), errors: [clientNotFound, clientNotPending] }),
+  run: ({ clients, filled }: RouteDeps, { change, params: { client_id: id } }) =>
+    change(client(id, filled), em => clients.approve(id, em)),
+  replay: ({ clients }, { principal }, id) => clients.read(id, principal)
+})
+
 const revoke = defineRoute({
   method: 'POST',
   url: '/v1/clients/:client_id/revoke',
   action: 'client.revoke',
-  access: 'superadmin',
+  access: 'operator',
   status: 204,
   summary: 'Revokes a client.',
   description:
@@ -157,7 +180,7 @@ const remove = defineRoute({
   method: 'DELETE',
   url: '/v1/clients/:client_id',
   action: 'client.delete',
-  access: 'superadmin',
+  access: 'operator',
   status: 204,
   summary: 'Deletes a revoked client.',
   description: 'Also deletes its rules, quotas, limits and grants.',
@@ -166,4 +189,4 @@ const remove = defineRoute({
     change(client(id, filled), em => clients.remove(id, em))
 })
 
-export const routes = [list, read, setAddress, rename, update, revoke, remove]
+export const routes = [list, read, setAddress, rename, update, approve, revoke, remove]

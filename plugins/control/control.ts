@@ -24,16 +24,14 @@ export async function openControl(options: ControlOptions): Promise<ControlHost>
   const { store, clock, log, filled } = options
   const settings = settingsIn(options.configOf)
   const certificate = await certificates.openServerCertificate(settings.certificate, options)
-  const restored = (): void => {
-    servers.restored()
-    sessions.endAll('store_restored')
-  }
+  const restored = (): void => endSessions(servers, sessions)
   const generation = await cluster.openFailover({ ...options, restored })
   const pending = new PendingResults(clock)
   const local = localSessions(() => sessions, pending)
   const servers = cluster.openCluster({ ...options, id: settings.serverId, local })
   const lastSeen = openLastSeen({ store, clock, servers })
-  const handshake = openHandshake({ ...options, generation, joined: lastSeen.joined })
+  const requireUncontested: Sessions['requireUncontested'] = agent => sessions.requireUncontested(agent)
+  const handshake = openHandshake({ ...options, generation, joined: lastSeen.joined, requireUncontested })
   const requestIds = openRequestIds()
   const kinds = openKinds(filled)
   const budgets = openWorkBudgets(clock)
@@ -58,8 +56,13 @@ export async function openControl(options: ControlOptions): Promise<ControlHost>
     peers: allPeers(sessions, servers.remotePeers),
     servers,
     objects: openManagedObjects({ requestIds, pending, kinds, sessions, servers }),
-    fingerprint: certificate.fingerprint,
-    certificate: certificate.cert,
+    get fingerprint() {
+      return listener.certificate.fingerprint
+    },
+    get certificate() {
+      return listener.certificate.cert
+    },
+    serve: (cert, key) => listener.serve(certificates.checkedCertificate({ cert, key })),
     configuredEndpoint: settings.endpoint,
     metrics: counters.metrics,
     port() {
@@ -68,16 +71,22 @@ export async function openControl(options: ControlOptions): Promise<ControlHost>
     },
     async listen() {
       await servers.joinCluster()
-      await certificates.requirePinned(store, certificate.fingerprint)
+      await certificates.requirePinned(store, listener.certificate.fingerprint)
       port = await listener.start()
     },
     leave: () => handOverAgents({ servers, listener, sessions, log }),
-    async close() {
-      await sessions.close()
-      await listener.close()
-      await servers.close()
-    }
+    close: () => closeInOrder(sessions, listener, servers)
   }
+}
+
+/** The store was replaced by a backup. */
+function endSessions(servers: cluster.Cluster, sessions: Sessions): void {
+  servers.restored()
+  sessions.endAll('store_restored')
+}
+
+async function closeInOrder(...parts: readonly { close(): Promise<void> }[]): Promise<void> {
+  for (const part of parts) await part.close()
 }
 
 const localSessions = (sessions: () => Sessions, pending: PendingResults): cluster.LocalSessions => ({

@@ -1,11 +1,14 @@
 import { Type } from '../../kernel/cli/args.ts'
-import { defineCommand, type Print } from '../../kernel/cli/command.ts'
+import { defineCommand } from '../../kernel/cli/command.ts'
 import { ClientArg, findClient } from '../clients/exports.ts'
 import { addedArgs, addedBody, recordOptionSlots } from '../http/command-exports.ts'
 import { installSlot } from './command-exports.ts'
-import type { Invitation } from './schema.ts'
+import { keyCommands } from './key-commands.ts'
+import { printCommand } from './print-command.ts'
 
 const Ttl = Type.Optional(Type.Integer({ description: 'Lifetime of the code in seconds, 1 to 86400.' }))
+
+const columns = ['enrollment_id', 'client_name', 'expires_at']
 
 const enroll = defineCommand({
   name: 'client enroll',
@@ -26,13 +29,13 @@ const enroll = defineCommand({
     const body = { name, address, ttl_secs, ...addedBody(filled(recordOptionSlots.enrollment), args) }
     const invitation = await api.call('POST /v1/client-enrollments', { body })
     if (client)
-      print.line(`a client named ${args.name} exists already; to give it a new token: client re-enroll`)
-    if (code) print.line(`another code for a client named ${args.name} is also valid`)
+      print.note(`a client named ${args.name} exists already; to give it a new token: client re-enroll`)
+    if (code) print.note(`another code for a client named ${args.name} is also valid`)
     for (const { value: lineOf } of filled(installSlot)) {
       const line = await lineOf(api, { uri: invitation.uri, env })
-      if (line !== null) print.line(`On a host without sluice:\n${line}\nWith sluice:`)
+      if (line !== null) print.note(`On a host without sluice:\n${line}\nWith sluice:`)
     }
-    printInvitation(print, invitation)
+    printCommand(print, invitation, columns)
   }
 })
 
@@ -44,17 +47,8 @@ const reEnroll = defineCommand({
   async run({ api, args: { client, ...body }, print }) {
     const { client_id } = await findClient(api, client)
     const parts = { path: { client_id }, body }
-    printInvitation(print, await api.call('POST /v1/clients/{client_id}/enrollment', parts))
+    printCommand(print, await api.call('POST /v1/clients/{client_id}/enrollment', parts), columns)
   }
 })
 
-/** The command is the last line, so that a script can take it with `tail -n 1`. */
-function printInvitation(print: Print, invitation: Invitation): void {
-  if (/^svc:\/\/(127\.|localhost)/.test(invitation.uri))
-    print.line(
-      'only agents on the host of the server reach this address; for other hosts run sluice settings set-endpoint'
-    )
-  print.data(invitation, ['enrollment_id', 'client_name', 'expires_at'], invitation.command)
-}
-
-export const commands = [enroll, reEnroll]
+export const commands = [enroll, reEnroll, ...keyCommands]

@@ -8,6 +8,7 @@ import { hashOf, newSecret } from '../../kernel/identity/secret.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
 import type { Endpoint } from '../advertised-endpoint/exports.ts'
+import { enrollmentUri } from './enrollment-uri.ts'
 import { Enrollment } from './entities.ts'
 import { type EnrollmentRow, fieldsIn, type Invitation } from './schema.ts'
 
@@ -30,6 +31,8 @@ export interface Enrollments {
   create(request: EnrollmentRequest, em: EntityManager): Promise<Invitation>
   /** Lists the codes that can still be redeemed. */
   list(): PagedRows<EnrollmentRow>
+  /** Counts the codes that can still be redeemed. Each pins the certificate. */
+  countUnused(em: EntityManager): Promise<number>
   /** Throws `enrollment_not_found` for a used or expired code. */
   cancel(id: string, em: EntityManager): Promise<void>
   /** Deletes the unused codes of a client that is revoked or gets a new code. */
@@ -58,8 +61,7 @@ export function openEnrollments({ clock, control, filled, endpoint }: Deps): Enr
       expiresAt: latest(clock) + ttlSecs * 1000
     }
     await em.insert(Enrollment, enrollment)
-    const also = endpoints.slice(1).map(other => `&also=${other}`)
-    const uri = `svc://${effective}/enroll?pin=sha256:${control.fingerprint}&code=${code}${also.join('')}`
+    const uri = await enrollmentUri(endpoints, code, { control, em })
     return {
       enrollment_id: enrollment.id,
       client_name: enrollment.name,
@@ -90,7 +92,9 @@ export function openEnrollments({ clock, control, filled, endpoint }: Deps): Enr
     await em.nativeDelete(Enrollment, { clientId: id })
   }
 
-  return { create, list, cancel, deleteUnused, deleteAll }
+  const countUnused: Enrollments['countUnused'] = em => em.count(Enrollment, redeemable())
+
+  return { create, list, countUnused, cancel, deleteUnused, deleteAll }
 }
 
 const rowOf = (row: Enrollment, filled: SlotReader): EnrollmentRow => ({

@@ -20,3 +20,24 @@ export const Enrollment = defineEntity({
   }
 })
 export type Enrollment = InferEntity<typeof Enrollment>
+
+/** A key that enrolls several hosts. It stays until an operator deletes it, also when it is used up or has expired. */
+export const EnrollmentKey = defineEntity({
+  name: 'EnrollmentKey',
+  tableName: 'enrollment_key',
+  properties: {
+    id: p.string().length(26).primary(),
+    keyHash: p.string().length(64).unique('enrollment_key_key_hash_unique'),
+    label: p.string().length(255),
+    maxUses: p.integer().nullable(), // null: no limit
+    used: p.integer(),
+    isAddressAuto: p.boolean(), // a client gets the address that the server sees
+    isApprovalNeeded: p.boolean(), // a client is pending until an operator approves it
+    ephemeralSecs: p.integer().nullable(),
+    fields: p.json().$type<Readonly<Record<string, unknown>>>().nullable(), // of new clients, by other plugins
+    createdBy: p.string().length(32),
+    createdAt: p.bigint('number'),
+    expiresAt: p.bigint('number').nullable() // null: never
+  }
+})
+export type EnrollmentKey = InferEntity<typeof EnrollmentKey>

@@ -1,17 +1,19 @@
-// Agents redeem one-time codes. Exactly one agent gets the client, and it may repeat its request.
+// Agents redeem one-time codes, and enrollment keys (redeem-key.ts). Exactly one agent gets the client, and it may repeat its request.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Static } from 'typebox'
 import * as wire from '../../agent/wire/enrollment.ts'
 import { latest } from '../../kernel/base/clock.ts'
-import type { ErrorCode } from '../../kernel/base/errors.ts'
 import { hashOf } from '../../kernel/identity/secret.ts'
 import type { Kernel, UnauthenticatedCall } from '../../kernel/plugin.ts'
-import { Refused } from '../../kernel/wire/message.ts'
 import type { Endpoint } from '../advertised-endpoint/exports.ts'
 import type { Clients } from '../clients/exports.ts'
+import type { Act } from '../http/exports.ts'
 import { Enrollment } from './entities.ts'
+import { redeemKey } from './redeem-key.ts'
+import { refuse, refuseUnknown, refuseUsedToken, requireEndpoint } from './refuse-redeem.ts'
 
 interface Deps extends Pick<Kernel, 'store' | 'clock' | 'codec' | 'log'> {
+  readonly act: Act
   readonly clients: Clients
   readonly endpoint: Endpoint
 }
@@ -26,9 +28,12 @@ interface Outcome {
 
 export async function redeem(
   { peer, deps }: UnauthenticatedCall<Deps>,
-  { code, token_hash: tokenHash }: Static<typeof wire.Redeem.body>
+  request: Static<typeof wire.Redeem.body>
 ): Promise<Static<typeof wire.Redeemed.body>> {
   const { store, clients, log } = deps
+  const { code, token_hash: tokenHash } = request
+  if (code.startsWith(wire.enrollmentKeyPrefix))
+    return redeemKey(deps, { ...request, remoteAddr: peer.remoteAddr })
   const { redeemed, result, replacedTokenHash } = await store.change(async em => {
     const found = await em.findOne(Enrollment, { codeHash: hashOf(code) })
     const row = requireRedeemable(found, tokenHash, latest(deps.clock))
@@ -56,11 +61,7 @@ export async function welcomeParts({ store, codec, clients, endpoint }: Deps, cl
 
 /** Throws Refused unless the code is valid, and unused or used by this agent. */
 function requireRedeemable(row: Enrollment | null, tokenHash: string, now: number): Enrollment {
-  if (row === null)
-    return refuse(
-      wire.enrollmentInvalid,
-      'the code is unknown, was cancelled, or was replaced; ask for a new one'
-    )
+  if (row === null) return refuseUnknown()
   if (row.usedAt && row.tokenHash !== tokenHash)
     return refuse(wire.enrollmentUsed, 'the code was redeemed by another agent; ask for a new one')
   if (row.expiresAt <= now) return refuse(wire.enrollmentExpired, 'the code has expired; ask for a new one')
@@ -75,9 +76,8 @@ interface Claim {
 
 /** Only one of several concurrent agents succeeds: the conditional update finds the code unused once. */
 async function claim({ clients, clock, endpoint }: Deps, { row, tokenHash, em }: Claim): Promise<Outcome> {
-  const serverEndpoint = row.endpoint ?? (await currentEndpoint(endpoint, em))
-  if (!(await clients.isTokenAvailable(tokenHash, row.clientId ?? null, em)))
-    return refuse(wire.enrollmentInvalid, 'the token of the agent was used before; enroll with a new one')
+  const serverEndpoint = row.endpoint ?? (await requireEndpoint(endpoint, em))
+  if (!(await clients.isTokenAvailable(tokenHash, row.clientId ?? null, em))) return refuseUsedToken()
   const used = { usedAt: clock.now(), tokenHash, endpoint: serverEndpoint }
   if ((await em.nativeUpdate(Enrollment, { id: row.id, usedAt: null }, used)) === 0)
     return refuse(wire.enrollmentUsed, 'the code was redeemed by another agent; ask for a new one')
@@ -102,15 +102,4 @@ function repeat({ clientId, name, endpoint }: Enrollment): Outcome {
     result: 'repeated',
     replacedTokenHash: null
   }
-}
-
-async function currentEndpoint(endpoint: Endpoint, em: EntityManager): Promise<string> {
-  const { effective, fault } = await endpoint.resolve(em)
-  return fault
-    ? refuse(wire.failedPrecondition, `the server has no endpoint for its agents: ${fault.message}`)
-    : effective
-}
-
-function refuse({ code }: ErrorCode, message: string): never {
-  throw new Refused(code, message)
 }

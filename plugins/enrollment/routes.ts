@@ -38,7 +38,7 @@ const create = defineRoute({
   method: 'POST',
   url: '/v1/client-enrollments',
   action: 'enrollment.create',
-  access: 'superadmin',
+  access: 'operator',
   status: 201,
   secrets: ['command', 'uri'],
   summary: 'Makes a one-time code for a new client.',
@@ -70,7 +70,7 @@ const renew = defineRoute({
   method: 'POST',
   url: '/v1/clients/:client_id/enrollment',
   action: 'enrollment.renew',
-  access: 'superadmin',
+  access: 'operator',
   status: 201,
   secrets: ['command', 'uri'],
   summary: 'Makes a one-time code for an existing client.',
@@ -95,7 +95,7 @@ const renew = defineRoute({
 const list = defineList({
   url: '/v1/client-enrollments',
   action: 'enrollment.list',
-  access: 'superadmin',
+  access: 'viewer',
   summary: 'Lists the codes that can still be redeemed.',
   schema: filled => ({ row: enrollmentRow(filled), errors: [] }),
   run: async ({ enrollments }: RouteDeps) => enrollments.list()
@@ -105,7 +105,7 @@ const cancel = defineRoute({
   method: 'DELETE',
   url: '/v1/client-enrollments/:enrollment_id',
   action: 'enrollment.cancel',
-  access: 'superadmin',
+  access: 'operator',
   status: 204,
   summary: 'Cancels an unused code.',
   schema: () => ({

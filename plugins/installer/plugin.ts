@@ -8,7 +8,7 @@ import { type Deps, installerUnavailable, routes } from './routes.ts'
 
 const keys = Type.Object({
   packages_dir: Type.Optional(
-    Type.String({ description: 'Directory of the packages that /install.sh offers.' })
+    Type.String({ isPath: true, description: 'Directory of the packages that /install.sh offers.' })
   )
 })
 

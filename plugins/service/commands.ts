@@ -1,19 +1,13 @@
-import { realpathSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
-import { Fault, reasonOf, wrongUsage } from '../../kernel/base/errors.ts'
 import { Type, Yes } from '../../kernel/cli/args.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
+import { pathArgument } from '../../kernel/platform/path-problem.ts'
+import { join } from './join.ts'
 import { lowPorts, requireStartable } from './preconditions.ts'
 import { remainingPaths, removeUnit, requireOwnUnit } from './uninstall.ts'
-import { formatUnit, type Role, type Unit } from './unit.ts'
+import type { Role, Unit } from './unit.ts'
+import { presentConfig, programPath, unit_dir, unitFile, unitText, writeUnit } from './unit-file.ts'
 
 const role = Type.Union([Type.Literal('server'), Type.Literal('agent')], { description: 'server or agent.' })
-const unit_dir = Type.Optional(
-  Type.String({ description: 'Directory of the unit; default: /etc/systemd/system.' })
-)
-const unitFile = (role: Role, dir = '/etc/systemd/system'): string =>
-  join(resolve(dir), `sluice-${role}.service`)
-
 const install = defineCommand({
   name: 'service install',
   summary: 'Write a sandboxed systemd unit for server or agent.',
@@ -22,23 +16,30 @@ const install = defineCommand({
     user: Type.Optional(
       Type.String({ description: 'System user of the service; default: systemd allocates one.' })
     ),
-    config_file: Type.Optional(Type.String({ description: 'TOML configuration, passed as --config.' })),
+    config_file: Type.Optional(
+      Type.String({
+        description:
+          'TOML configuration, passed as --config; default: /etc/sluice/server.toml or agent.toml, if it exists.'
+      })
+    ),
     unit_dir,
     print: Type.Optional(Type.Boolean({ description: 'Print the unit and write nothing.' }))
   }),
   positional: ['role'],
   needs: 'nothing',
   async run({ args, print }) {
-    const { role, user = null, config_file: config, unit_dir: dir } = args
-    const unit: Unit = { role, user, configFile: config === undefined ? null : resolve(config) }
-    const [node = '', program = ''] = process.argv
-    const text = formatUnit(unit, [node, realpathSync(program)])
-    if (args.print === true) return print.line(text.trimEnd())
-    requireStartable(unit, program)
+    const { role, user = null, config_file: config = presentConfig(args.role), unit_dir: dir } = args
+    const unit: Unit = {
+      role,
+      user,
+      configFile: config === undefined ? null : pathArgument('--config-file', config)
+    }
+    if (args.print === true) return print.text(unitText(unit).trimEnd())
+    requireStartable(unit, programPath())
     const file = unitFile(role, dir)
-    write(file, text)
-    print.data({ unit: file })
-    for (const step of steps(unit)) print.line(step)
+    writeUnit(file, unit)
+    print.data({ unit: file, config: unit.configFile })
+    for (const step of steps(unit)) print.note(step)
   }
 })
 
@@ -58,7 +59,7 @@ const uninstall = defineCommand({
       stopped: isStopped,
       kept: remainingPaths(role)
     })
-    print.line(`Kept: ${remainingPaths(role).join(', ')}`)
+    print.note(`Kept: ${remainingPaths(role).join(', ')}`)
   }
 })
 
@@ -67,19 +68,7 @@ const losses: Readonly<Record<Role, readonly string[]>> = {
   agent: ['forwarding on this host, with its live connections']
 }
 
-export const commands = [install, uninstall]
-
-function write(file: string, unit: string): void {
-  try {
-    writeFileSync(file, unit, { mode: 0o644 })
-  } catch (cause) {
-    throw new Fault(
-      wrongUsage,
-      `${file} cannot be written: ${reasonOf(cause)}; run the command as root, or use --print`,
-      { cause }
-    )
-  }
-}
+export const commands = [install, uninstall, join]
 
 function steps({ role, configFile }: Unit): string[] {
   const ports = lowPorts(role, configFile)

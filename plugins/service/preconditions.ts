@@ -1,24 +1,40 @@
 // Checks to run before writing a unit, because systemd would restart a failing service forever.
 import { spawnSync } from 'node:child_process'
 import { statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { Fault, reasonOf, wrongUsage } from '../../kernel/base/errors.ts'
 import { readConfigFile } from '../../kernel/platform/config-file.ts'
 import { firstFreePort } from '../../kernel/platform/low-port.ts'
 import { isHidden, type Role, type Unit } from './unit.ts'
 
 /** Throws Fault if the user does not exist, or if the service could not read or parse the configuration. */
-export function requireStartable({ user, configFile }: Unit, program: string): void {
+export function requireStartable({ role, user, configFile }: Unit, program: string): void {
   requireVisible(program, 'install sluice for all users, for example with npm install -g')
   const uid = user === null ? null : uidOf(user)
   if (configFile === null) return
-  readConfigFile(configFile)
+  requireStateDir(role, readConfigFile(configFile).table)
   requireVisible(configFile, 'put it into /etc/sluice')
   requireReadable(configFile, uid)
 }
 
 function requireVisible(path: string, remedy: string): void {
   if (isHidden(path)) throw new Fault(wrongUsage, `the unit cannot see ${path} (ProtectHome); ${remedy}`)
+}
+
+const stateOf = {
+  server: { key: 'data_dir', own: '/var/lib/sluice' },
+  agent: { key: 'state_dir', own: '/var/lib/sluice-agent' }
+} as const
+
+/** The unit may write to its own state directory only, which is the default of the key. */
+function requireStateDir(role: Role, table: Readonly<Record<string, unknown>>): void {
+  const { key, own } = stateOf[role]
+  const given = table[key]
+  if (given === undefined || given === '' || `${resolve(String(given))}/`.startsWith(`${own}/`)) return
+  throw new Fault(
+    wrongUsage,
+    `the unit cannot write to ${key} ${given}: move the directory to ${own}, and set ${key} to that or remove it`
+  )
 }
 
 function uidOf(user: string): number {

@@ -1,7 +1,7 @@
-import { spawnSync } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
 import { basename } from 'node:path'
-import { Fault, internal, notFound, reasonOf, wrongUsage } from '../../kernel/base/errors.ts'
+import { Fault, notFound, reasonOf, wrongUsage } from '../../kernel/base/errors.ts'
+import { loadedUnitFile, systemctl } from './systemctl.ts'
 import type { Role } from './unit.ts'
 
 /** Returns the files that stay after an uninstall. */
@@ -30,10 +30,7 @@ function read(file: string): string | null {
 /** Removes the unit. If systemd has loaded this file, stops and disables the service first. */
 export function removeUnit(file: string): { readonly isStopped: boolean } {
   const unit = basename(file)
-  const loaded = spawnSync('systemctl', ['show', '--property=FragmentPath', '--value', unit], {
-    encoding: 'utf8'
-  })
-  const isLoaded = loaded.status === 0 && loaded.stdout.trim() === file
+  const isLoaded = loadedUnitFile(unit) === file
   if (isLoaded) systemctl('disable', '--now', unit)
   try {
     rmSync(file)
@@ -44,10 +41,4 @@ export function removeUnit(file: string): { readonly isStopped: boolean } {
   }
   if (isLoaded) systemctl('daemon-reload')
   return { isStopped: isLoaded }
-}
-
-function systemctl(...args: readonly string[]): void {
-  const { status, stderr, error } = spawnSync('systemctl', args, { encoding: 'utf8' })
-  if (status !== 0)
-    throw new Fault(internal, `systemctl ${args.join(' ')}: ${error ? reasonOf(error) : stderr.trim()}`)
 }

@@ -37,7 +37,10 @@ t.test(
         agent_version: '1.7.0',
         capabilities: { x: '1.0.0' },
         enrolled_at: '2026-01-15T12:00:00.000Z',
-        revoked_at: null
+        revoked_at: null,
+        enrollment_key_id: null,
+        ephemeral_secs: null,
+        instance_conflict: null
       }
     ])
     t.strictSame((await app.call('GET', `/v1/clients/${id}`)).body, list.body[0])

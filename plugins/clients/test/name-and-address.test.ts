@@ -23,6 +23,16 @@ t.test('a name is trimmed and otherwise unchanged', async t => {
     t.equal(normalizeName(given), kept)
 })
 
+t.test('a client cannot have a name that means all clients, the caller, a list or the operator', async t => {
+  for (const name of ['*', ' * ', '-', 'all', 'ALL', 'me', '@list', '_operator', '_'])
+    t.equal(
+      codeOf(() => normalizeName(name)),
+      'invalid_client_name',
+      name
+    )
+  for (const name of ['**', 'a*', '--', 'allied', 'me2', 'a@b', 'a_b']) t.equal(normalizeName(name), name)
+})
+
 t.test('a name that is empty, too long, has control characters or the form of an id is refused', async t => {
   for (const name of [
     '',

@@ -2,10 +2,10 @@
 import { Ended } from '../../../kernel/wire/control.ts'
 import type { Stream } from '../../../kernel/wire/stream.ts'
 
-const endMessages = {
+export const endMessages = {
   token_revoked: 'the token of this agent was revoked',
   replaced: 'a newer stream of this client has replaced this one',
-  instance_conflict: 'another agent uses the bundle of this client; enroll each agent under another name',
+  instance_conflict: 'another agent uses the bundle of this client; enroll each agent under its own name',
   revision_implausible: 'the agent has revisions that this server never gave; connect again',
   flooding: 'this agent uses more than its share of the server',
   shutting_down: 'the server stops',

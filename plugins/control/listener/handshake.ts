@@ -6,7 +6,7 @@ import { tokenRevoked, tokenUnknown } from '../../../kernel/base/errors.ts'
 import { newId } from '../../../kernel/base/id.ts'
 import type { ControlOptions } from '../../../kernel/control/host.ts'
 import { objectKindSlot } from '../../../kernel/control/managed-objects.ts'
-import { type AgentCapabilities, connectionSlot } from '../../../kernel/control/peers.ts'
+import { type AgentCapabilities, connectionSlot, type Peer } from '../../../kernel/control/peers.ts'
 import { Client, SpentToken } from '../../../kernel/identity/entities.ts'
 import { hashOf } from '../../../kernel/identity/secret.ts'
 import type { Hello, Welcome } from '../../../kernel/wire/control.ts'
@@ -23,6 +23,7 @@ export interface AuthenticatedAgent extends Pick<AgentCapabilities, 'capabilitie
   readonly tokenHash: string
   readonly sessionId: string
   readonly generation: string
+  readonly connectedAt: number // ms
   readonly remoteAddr: string
   readonly hello: Omit<Static<typeof Hello.body>, 'token' | 'capabilities'>
 }
@@ -30,6 +31,8 @@ export interface AuthenticatedAgent extends Pick<AgentCapabilities, 'capabilitie
 interface Options extends Pick<ControlOptions, 'store' | 'clock' | 'log' | 'filled' | 'version'> {
   readonly generation: () => string // of the store
   readonly joined: LastSeen['joined']
+  /** Throws Refused if two agents compete for the session. */
+  readonly requireUncontested: (agent: Pick<Peer, 'clientId' | 'instanceId' | 'remoteAddr'>) => void
 }
 
 interface Answer {
@@ -42,7 +45,16 @@ interface Answer {
 export type Handshake = (hello: Static<typeof Hello.body>, remoteAddr: string) => Promise<Answer>
 
 export function openHandshake(options: Options): Handshake {
-  const { store, clock, log, filled, version, joined, generation: generationNow } = options
+  const {
+    store,
+    clock,
+    log,
+    filled,
+    version,
+    joined,
+    requireUncontested,
+    generation: generationNow
+  } = options
   const internCapabilities = openInternCapabilities()
   const requireVersion = openVersionCheck({ clock, log })
 
@@ -55,28 +67,22 @@ export function openHandshake(options: Options): Handshake {
       const clientGeneration = await generationOf(client.id, storeGeneration, em)
       return { clientId: client.id, clientName: client.name, generation: clientGeneration }
     })
+    requireUncontested({ clientId, instanceId: hello.instance_id, remoteAddr })
     const capabilities = internCapabilities(hello.capabilities?.versions ?? null)
-    const sessionId = newId(clock.now())
-    const agentVersion = hello.agent_version
-    await joined({
-      clientId,
-      sessionId,
-      tokenHash,
-      remoteAddr,
-      instanceId: hello.instance_id,
-      agentVersion,
-      capabilities
-    })
+    const connectedAt = clock.now()
+    const session = { clientId, sessionId: newId(connectedAt), tokenHash, connectedAt, remoteAddr }
+    const seen = { agentVersion: hello.agent_version, instanceId: hello.instance_id, capabilities }
+    await joined({ ...session, ...seen })
     const parts = await withTimeout(5, 'the welcome', () =>
       Promise.all(filled(connectionSlot).map(({ value }) => value.welcome?.({ clientId })))
     )
     return {
       isCurrent: () => storeGeneration === generationNow(),
-      agent: { clientId, clientName, tokenHash, sessionId, generation, remoteAddr, hello, capabilities },
+      agent: { ...session, clientName, generation, hello, capabilities },
       welcome: {
         server_version: version,
         server_time_ms: clock.now(),
-        session_id: sessionId,
+        session_id: session.sessionId,
         generation,
         kinds: filled(objectKindSlot).map(({ value }) => value.kind),
         parts: Object.assign({}, ...parts)

@@ -3,10 +3,9 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { createSecureContext, TLSSocket } from 'node:tls'
 import ipaddr from 'ipaddr.js'
-import { Fault, listenFailed, reasonOf } from '../../../kernel/base/errors.ts'
 import { networkOf } from '../../../kernel/base/network.ts'
 import type { Release } from '../../../kernel/base/releases.ts'
-import { lowPortRemedy } from '../../../kernel/platform/low-port.ts'
+import { listenFault, parseListen } from '../../../kernel/platform/listen-fault.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { alpn } from '../../../kernel/wire/control.ts'
 import type { Certificate } from '../../certificate/exports.ts'
@@ -43,29 +42,38 @@ interface Options extends Pick<Kernel, 'clock' | 'log'> {
 export class Listener {
   readonly #options: Options
   readonly #server: Server
-  readonly #secureContext: ReturnType<typeof createSecureContext>
+  #certificate: Certificate
+  #secureContext: ReturnType<typeof createSecureContext>
   readonly #sockets = new Set<Socket>()
   readonly #queue: HandshakeQueue
   #closed: Promise<unknown> | undefined
 
   constructor(options: Options) {
-    const { cert, key } = options.certificate
     this.#options = options
     this.#queue = new HandshakeQueue(options.clock)
-    this.#secureContext = createSecureContext({ cert, key, minVersion: 'TLSv1.3' })
+    this.#certificate = options.certificate
+    this.#secureContext = secureContextOf(options.certificate)
     this.#server = createServer(socket => this.#accept(socket))
+  }
+
+  get certificate(): Certificate {
+    return this.#certificate
+  }
+
+  /** Shows this certificate from the next handshake on. */
+  serve(certificate: Certificate): void {
+    this.#certificate = certificate
+    this.#secureContext = secureContextOf(certificate)
   }
 
   /** Returns the port in use. */
   async start(): Promise<number> {
     const { listen, log } = this.#options
     try {
-      const { hostname, port } = new URL(`tcp://${listen}`)
-      if (port === '') throw new Error('give host:port')
-      await this.#listen(hostname.replace(/^\[|\]$/g, ''), Number(port))
+      const { host, port } = parseListen(listen)
+      await this.#listen(host, port)
     } catch (cause) {
-      const why = reasonOf(cause) + lowPortRemedy(cause, Number(listen.slice(listen.lastIndexOf(':') + 1)))
-      throw new Fault(listenFailed, `control_listen ${listen}: ${why}`, { cause })
+      throw listenFault('control_listen', listen, cause)
     }
     this.#server.on('error', error => log.warn('control.accept_failed', error.message))
     return (this.#server.address() as AddressInfo).port // it listens on TCP
@@ -152,6 +160,9 @@ export class Listener {
     })
   }
 }
+
+const secureContextOf = ({ cert, key }: Certificate) =>
+  createSecureContext({ cert, key, minVersion: 'TLSv1.3' })
 
 interface Deadline {
   set(ms: number): void

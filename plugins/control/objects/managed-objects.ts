@@ -11,6 +11,7 @@ import type { Peer } from '../../../kernel/control/peers.ts'
 import { ManagedObjectRow } from '../../../kernel/identity/entities.ts'
 import { rowBatches } from '../../../kernel/store/sql/row-batches.ts'
 import type { Cluster } from '../../servers/exports.ts'
+import { openDeliveries } from './deliveries.ts'
 import type { PendingResults } from './pending-results.ts'
 import type { RequestIds } from './request-ids.ts'
 
@@ -25,13 +26,10 @@ interface Services {
   readonly servers: Pick<Cluster, 'changeNumber' | 'remotePeers' | 'signal' | 'watchResult'>
 }
 
-const defaultTimeoutSecs = 5
-
 export function openManagedObjects(services: Services): ManagedObjects {
-  const { requestIds, pending, kinds, sessions, servers } = services
-  const { changeNumber, remotePeers } = servers
+  const { requestIds, pending, sessions, servers } = services
 
-  /** Changes objects of different clients in batches, since a change for all agents has one for each. */
+  /** Changes objects in batches: a change for all agents has one object for each, a report of one agent has many. */
   async function change(
     em: EntityManager,
     objects: readonly ObjectKey[],
@@ -39,11 +37,13 @@ export function openManagedObjects(services: Services): ManagedObjects {
   ): Promise<number> {
     const byClient = Map.groupBy(objects, ({ clientId }) => clientId)
     const isSingle = ({ clientId }: ObjectKey): boolean => byClient.get(clientId)?.length === 1
-    const others = objects.filter(key => !isSingle(key)).map(key => [key])
+    const others = [...byClient.values()].filter(ofClient => ofClient.length > 1)
+    const batches = [objects.filter(isSingle), ...others].flatMap(some => [...rowBatches(some, valuesOfRow)])
     const revisions = new Map<ObjectKey, number>()
-    for (const some of [...rowBatches(objects.filter(isSingle), valuesOfRow), ...others]) {
-      for (const [key, revision] of await writeRows(em, some, removal, changeNumber)) {
+    for (const some of batches) {
+      for (const [key, revision] of await writeRows(em, some, removal, servers.changeNumber)) {
         requestIds.note({ clientId: key.clientId, revision })
+        written({ ...key, revision }, em)
         revisions.set(key, revision)
       }
       if (some.length > 1 && revisions.size < objects.length) await setImmediate() // SQLite does not yield to the event loop
@@ -56,6 +56,8 @@ export function openManagedObjects(services: Services): ManagedObjects {
     else servers.signal()
   }
 
+  const { written, ...deliveries } = openDeliveries({ ...services, wake })
+
   return {
     put: (em, ...objects) => change(em, objects, null),
     drop: (em, objects, removal) => change(em, [objects].flat(), removal),
@@ -63,17 +65,7 @@ export function openManagedObjects(services: Services): ManagedObjects {
       await em.nativeDelete(ManagedObjectRow, { clientId, kind, id })
     },
     wake,
-    async deliver(object, change, timeoutSecs = defaultTimeoutSecs) {
-      const own = sessions.find(object.clientId)
-      const peer = own ?? remotePeers.find(object.clientId)
-      const capability = kinds().get(object.kind)?.capability
-      const isCapable = peer && (!capability || peer.can(capability))
-      const result = isCapable ? pending.next(object, change, peer, timeoutSecs) : null
-      if (change === 'remove') pending.end(object, 'push', { status: 'removed' })
-      if (!own && result) servers.watchResult(object, result)
-      wake(object.clientId)
-      return result
-    },
+    ...deliveries,
     refuse: (object, refusal) => pending.end(object, 'push', { status: 'refused', ...refusal })
   }
 }
@@ -81,8 +73,8 @@ export function openManagedObjects(services: Services): ManagedObjects {
 const valuesOfRow = 5
 
 /**
- * Writes rows of objects, at most one per client, and returns their new revisions. The update locks the rows of the
- * clients, so that revisions are committed in ascending order. A cut never becomes a drain.
+ * Writes rows of objects, one of each client or several of one, and returns their new revisions. The update locks the rows
+ * of the clients, so that revisions are committed in ascending order. A cut never becomes a drain.
  */
 export async function writeRows(
   em: EntityManager,
@@ -90,15 +82,20 @@ export async function writeRows(
   removal: ManagedObject['removal'],
   changeNumber: string
 ): Promise<ReadonlyMap<ObjectKey, number>> {
+  const clientIds = [...new Set(objects.map(({ clientId }) => clientId))]
+  const perClient = objects.length / clientIds.length
   const rows = await em.execute<{ id: string; revision: number | string }[]>(
-    `update kernel_client set revision = revision + 1, changed = ${changeNumber} where id in (${objects.map(() => '?')})
+    `update kernel_client set revision = revision + ?, changed = ${changeNumber} where id in (${clientIds.map(() => '?')})
      returning id, revision`,
-    objects.map(({ clientId }) => clientId)
+    [perClient, ...clientIds]
   )
-  const revisions = new Map(rows.map(({ id, revision }) => [id, Number(revision)]))
-  const found = new Map(
-    objects.map(key => [key, revisions.get(key.clientId) ?? throwNotEnrolled(key.clientId)])
-  )
+  const next = new Map(rows.map(({ id, revision }) => [id, Number(revision) - perClient + 1]))
+  const found = new Map<ObjectKey, number>()
+  for (const key of objects) {
+    const revision = next.get(key.clientId) ?? throwNotEnrolled(key.clientId)
+    next.set(key.clientId, revision + 1)
+    found.set(key, revision)
+  }
   await em.execute(
     `insert into kernel_managed_object as present (client_id, kind, id, revision, removal)
      values ${objects.map(() => '(?, ?, ?, ?, ?)')}

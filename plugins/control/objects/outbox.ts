@@ -1,16 +1,20 @@
 // Keeps one connected agent up to date with the store, after a join, a change, a time-out or a crash. It reads changes
-// only when it can send them, so a slow agent uses no memory. README.md shows its states.
+// while it sends, and owners take turns: the change of one does not wait for many of another. README.md shows its states.
 import type { Release } from '../../../kernel/base/releases.ts'
 import type { ApplyResult, ManagedObject } from '../../../kernel/control/managed-objects.ts'
+import { rowBatches } from '../../../kernel/store/sql/row-batches.ts'
+import { FairBacklog } from './fair-backlog.ts'
 import { logSendFailed, type OutboxOptions, PushWindow, retryMs } from './push-window.ts'
 import { reconcile } from './reconcile.ts'
 
+const rowsPerTurn = 32 // sent before it looks for further changes
 const maxUnrecorded = 256 // reports that are not on disk yet; at this number the agent's next message waits
 
 export class Outbox {
   readonly #options: OutboxOptions
   readonly #window: PushWindow
   readonly #unrecorded = new Set<Promise<void>>()
+  #backlog = new FairBacklog()
   #state: 'reconciling' | 'sending' | 'idle' | 'paused' = 'reconciling'
   #cursor = 0 // the last revision that was read
   #hasChanges = false
@@ -65,6 +69,7 @@ export class Outbox {
     this.#state = 'reconciling'
     this.#cursor = 0
     this.#mustReconcile = false
+    this.#backlog = new FairBacklog()
     const rows = await this.#changed('alone')
     await reconcile({ ...this.#options, rows, digest, window: this.#window, wake: () => this.wake() })
   }
@@ -73,11 +78,31 @@ export class Outbox {
   async #sendChanges(): Promise<void> {
     const { ended } = this.#options.stream
     for (;;) {
-      if (!this.#hasChanges && !ended.aborted) await this.#wait('idle')
+      if (!this.#hasChanges && this.#backlog.size === 0 && !ended.aborted) await this.#wait('idle')
       if (this.#mustReconcile || ended.aborted) return
       this.#state = 'sending'
-      await this.#window.send(await this.#changed('together'))
+      if (this.#hasChanges) await this.#queue(await this.#changed('together'))
+      await this.#window.send(this.#backlog.take(rowsPerTurn), row => this.#postpone(row))
     }
+  }
+
+  /** Adds changes to the backlog. Reads their owners only if not all rows are sent at once. */
+  async #queue(rows: readonly ManagedObject[]): Promise<void> {
+    const mustWait = this.#backlog.size + rows.length > rowsPerTurn
+    for (const [name, ofKind] of Map.groupBy(rows, row => row.kind)) {
+      const kind = this.#options.kinds.get(name)
+      for (const some of rowBatches(ofKind)) {
+        const read = mustWait && kind?.owners
+        const owners = read ? await this.#options.store.read(em => read(some, em)) : new Map<string, string>()
+        for (const row of some) this.#backlog.add(row, owners.get(row.id) ?? `kind ${name}`)
+      }
+    }
+  }
+
+  #postpone(row: ManagedObject): boolean {
+    const isPostponed = this.#backlog.postpone(row)
+    if (isPostponed && this.#state === 'idle') this.#resume()
+    return isPostponed
   }
 
   /** Returns the rows of loaded kinds that changed since the last call, in the order of their change. */

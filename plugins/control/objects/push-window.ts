@@ -25,6 +25,10 @@ export interface OutboxOptions extends Pick<Kernel, 'store' | 'clock' | 'log'> {
 }
 
 const maxUnanswered = 64
+
+/** Called with a refused row. Returns true to ignore the refusal, because the row will be sent again. */
+type Postpone = (row: ManagedObject) => boolean
+
 export const retryMs = 15_000
 
 /** Leaves at most 64 messages unanswered. Loads and sends a message again after 15 s without an answer. */
@@ -52,7 +56,10 @@ export class PushWindow {
   }
 
   /** Sends rows in their order. Resolves when all are sent; `answered` resolves when all are answered. */
-  async send(rows: readonly ManagedObject[]): Promise<{ readonly answered: Promise<unknown> }> {
+  async send(
+    rows: readonly ManagedObject[],
+    postpone: Postpone = () => false
+  ): Promise<{ readonly answered: Promise<unknown> }> {
     const { stream, requestIds } = this.#options
     const sent: Promise<void>[] = []
     for (let at = 0; at < rows.length; at += maxUnanswered) {
@@ -64,13 +71,13 @@ export class PushWindow {
         await stream.drained()
         if (stream.ended.aborted) return { answered: Promise.all(sent) }
         if ((this.#sentRevisions.get(objectKey(row)) ?? -1) < row.revision)
-          sent.push(requestIds.runWith(row, () => this.#deliver(row, bodies.get(row))))
+          sent.push(requestIds.runWith(row, () => this.#deliver(row, bodies.get(row), postpone)))
       }
     }
     return { answered: Promise.all(sent) }
   }
 
-  async #deliver(row: ManagedObject, body: unknown): Promise<void> {
+  async #deliver(row: ManagedObject, body: unknown, postpone: Postpone): Promise<void> {
     const kind = this.#options.kinds.get(row.kind)
     if (!kind) return
     const key = objectKey(row)
@@ -83,11 +90,14 @@ export class PushWindow {
     for (const proceed of this.#waiting) proceed()
     this.#waiting.clear()
     if (result === 'timeout' && isNewest)
-      void this.send([{ ...row, isDeferred: false }]).catch(error => logSendFailed(this.#options, error))
-    if (typeof result === 'object') await this.#options.record(row, result)
+      void this.send([row.isDeferred ? { ...row, isDeferred: false } : row], postpone).catch(error =>
+        logSendFailed(this.#options, error)
+      )
+    if (typeof result !== 'object' || (result.status === 'refused' && postpone(row))) return
+    await this.#options.record(row, result)
   }
 
-  /** Returns 'none' if the stream has ended, or the agent has answered with an older revision. */
+  /** Returns 'none' if the stream has ended, or the agent has answered with another revision. */
   async #request(
     kind: ObjectKind,
     row: ManagedObject,
@@ -97,7 +107,7 @@ export class PushWindow {
     const message = row.removal === null ? body : kind.removal(row)
     try {
       const answer = await this.#options.peer.request(request, message, { deadlineMs: retryMs })
-      if (revisionIn(answer) < row.revision) return 'none'
+      if (revisionIn(answer) !== row.revision) return 'none'
       return { status: row.removal === 'cut' ? 'removed' : 'applied' }
     } catch (error) {
       if (!(error instanceof Refused)) {

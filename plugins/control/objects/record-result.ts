@@ -4,16 +4,12 @@ import type { EntityManager } from '@mikro-orm/sql'
 import { attributionOf } from '../../../kernel/base/attribution.ts'
 import type { Clock } from '../../../kernel/base/clock.ts'
 import { Fault, stackOf, storeOutcomeUnknown, storeUnavailable } from '../../../kernel/base/errors.ts'
-import type {
-  ApplyResult,
-  ManagedObject,
-  ObjectKey,
-  ObjectKind
-} from '../../../kernel/control/managed-objects.ts'
+import type { ApplyResult, ManagedObject, ObjectKind } from '../../../kernel/control/managed-objects.ts'
 import { ManagedObjectRow } from '../../../kernel/identity/entities.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import type { Cluster } from '../../servers/exports.ts'
 import { cpuMsSince, type WorkBudgets } from '../listener/work-budget.ts'
+import { objectKeyText, readRevisions } from './object-revisions.ts'
 import type { PendingResults } from './pending-results.ts'
 
 /** 'unknown': the store has no such object. 'outdated': it has another revision. 'failed': logged. */
@@ -28,7 +24,10 @@ interface Entry {
   readonly result: ApplyResult
   readonly done: (outcome: Outcome) => void
 }
-type Outcomes = ReadonlyMap<Entry, Outcome>
+interface Written {
+  readonly outcomes: ReadonlyMap<Entry, Outcome>
+  readonly forPeers: ReadonlySet<Entry> // also stored for the servers that may wait for them
+}
 
 const groupSize = 64 // other requests wait for one group
 const retryMs = 2_000 // while the store is unavailable
@@ -41,12 +40,12 @@ interface Options extends Pick<Kernel, 'store' | 'clock' | 'log'> {
   readonly kinds: () => ReadonlyMap<string, ObjectKind>
   readonly pending: PendingResults
   readonly budgets: Pick<WorkBudgets, 'of'>
-  readonly servers: Pick<Cluster, 'inForce' | 'storeResults' | 'signal'>
+  readonly servers: Pick<Cluster, 'inForce' | 'storeResults' | 'signal' | 'watchResult'>
 }
 
 export function openRecordResult(options: Options): RecordResult {
   const { store, clock, log, kinds, pending, budgets, servers } = options
-  const { notify, logFailed } = openNotices({ log, pending })
+  const { notify, logFailed } = openNotices({ log, pending, servers })
   const queue: Entry[] = []
   let isWriting = false
 
@@ -62,35 +61,37 @@ export function openRecordResult(options: Options): RecordResult {
 
   async function writeGroup(given: readonly Entry[]): Promise<void> {
     const group = latestOf(given)
-    const outcomes = await retryUntilAvailable(clock, () => change(group)).catch(() => writeEach(group))
+    const written = await retryUntilAvailable(clock, () => change(group)).catch(() => writeEach(group))
     servers.signal() // a peer may wait for these results
-    notify(group.filter(entry => outcomes.get(entry) === 'recorded'))
-    for (const entry of given) entry.done(outcomes.get(entry) ?? 'outdated')
+    notify(group, written)
+    for (const entry of given) entry.done(written.outcomes.get(entry) ?? 'outdated')
   }
 
   /** Writes the results, and charges their agents for the transaction. */
-  function change(group: readonly Entry[]): Promise<Outcomes> {
+  function change(group: readonly Entry[]): Promise<Written> {
     return store.change(async em => {
       const before = process.threadCpuUsage()
-      const outcomes = await writeInForce(group, servers, em)
+      const written = await writeInForce(group, servers, em)
       const ms = cpuMsSince(before) / group.length
       for (const { row } of group) budgets.of(row.clientId).charge(ms)
-      return outcomes
+      return written
     })
   }
 
   /** Writes each result alone after one has rolled back the group, and logs the one that fails. */
-  async function writeEach(group: readonly Entry[]): Promise<Outcomes> {
-    const outcomes = new Map<Entry, Outcome>()
+  async function writeEach(group: readonly Entry[]): Promise<Written> {
+    const all: Written[] = []
     for (const entry of group)
-      await change([entry]).then(
-        one => outcomes.set(entry, one.get(entry) ?? 'outdated'),
-        (error: unknown) => {
+      all.push(
+        await change([entry]).catch((error: unknown) => {
           logFailed(entry, error)
-          outcomes.set(entry, 'failed')
-        }
+          return { outcomes: new Map([[entry, 'failed' as const]]), forPeers: new Set<Entry>() }
+        })
       )
-    return outcomes
+    return {
+      outcomes: new Map(all.flatMap(({ outcomes }) => [...outcomes])),
+      forPeers: new Set(all.flatMap(({ forPeers }) => [...forPeers]))
+    }
   }
 
   return (row, result, sessionId) =>
@@ -113,12 +114,22 @@ async function retryUntilAvailable<T>(clock: Clock, change: () => Promise<T>): P
     }
 }
 
-function openNotices({ log, pending }: Pick<Options, 'log' | 'pending'>) {
-  function notify(recorded: readonly Entry[]): void {
-    for (const entry of recorded)
+function openNotices({ log, pending, servers }: Pick<Options, 'log' | 'pending' | 'servers'>) {
+  /**
+   * A peer may have stored the result of an earlier revision: it counts, and the store has both in their order. Without
+   * this result in the store, a change that waits for an earlier one would never be settled.
+   */
+  function settle({ row, result }: Entry, isForPeers: boolean): void {
+    const earlier = isForPeers ? pending.earlier(row) : []
+    if (earlier.length === 0) pending.recorded(row, result)
+    for (const expected of earlier) servers.watchResult(expected)
+  }
+
+  function notify(group: readonly Entry[], { outcomes, forPeers }: Written): void {
+    for (const entry of group.filter(entry => outcomes.get(entry) === 'recorded'))
       try {
         entry.kind.resultRecorded?.(entry.row, entry.result)
-        pending.recorded(entry.row, entry.result)
+        settle(entry, forPeers.has(entry))
       } catch (error) {
         logFailed(entry, error)
       }
@@ -140,7 +151,7 @@ function latestOf(group: readonly Entry[]): Entry[] {
   const latest = new Map<string, Entry>()
   for (const entry of group) {
     const { row, result } = entry
-    const key = `${entry.sessionId} ${keyOf(row)} ${row.revision} ${result.status === 'removed'}`
+    const key = `${entry.sessionId} ${objectKeyText(row)} ${row.revision} ${result.status === 'removed'}`
     latest.delete(key)
     latest.set(key, entry)
   }
@@ -152,42 +163,34 @@ async function writeInForce(
   group: readonly Entry[],
   servers: Options['servers'],
   em: EntityManager
-): Promise<Outcomes> {
+): Promise<Written> {
   const sessions = group.map(({ row, sessionId }) => ({ clientId: row.clientId, sessionId }))
   const inForce = await servers.inForce(sessions, em)
   const own = group.filter(({ sessionId }) => inForce.has(sessionId))
   const outcomes = own.length === 0 ? new Map<Entry, Outcome>() : await write(own, em)
   const recorded = own.filter(entry => outcomes.get(entry) === 'recorded')
-  if (recorded.length > 0) await servers.storeResults(recorded, em)
-  return outcomes
+  const areForPeers = recorded.length > 0 && (await servers.storeResults(recorded, em))
+  return { outcomes, forPeers: new Set(areForPeers ? recorded : []) }
 }
 
 /** Writes a result only if its row still has the revision. */
-async function write(group: readonly Entry[], em: EntityManager): Promise<Outcomes> {
-  const revisions = await revisionsOf(group, em)
+async function write(group: readonly Entry[], em: EntityManager): Promise<Map<Entry, Outcome>> {
+  const revisions = await readRevisions(
+    group.map(({ row }) => row),
+    em
+  )
   const outcomes = new Map<Entry, Outcome>()
   for (const entry of group) {
     const { kind, row, result } = entry
-    const revision = revisions.get(keyOf(row))
+    const revision = revisions.get(objectKeyText(row))
     const isCurrent = revision === row.revision && (result.status !== 'removed' || (await isDeleted(row, em)))
     if (isCurrent) await kind.recordResult?.(row, result, em)
-    if (isCurrent && result.status === 'removed') revisions.delete(keyOf(row))
+    if (isCurrent && result.status === 'removed') revisions.delete(objectKeyText(row))
     outcomes.set(entry, isCurrent ? 'recorded' : revision === undefined ? 'unknown' : 'outdated')
   }
   return outcomes
 }
 
-async function revisionsOf(group: readonly Entry[], em: EntityManager): Promise<Map<string, number>> {
-  const rows = await em.execute<{ clientId: string; kind: string; id: string; revision: number }[]>(
-    `select client_id as "clientId", kind, id, revision from kernel_managed_object
-     where (client_id, kind, id) in (values ${group.map(() => '(?, ?, ?)')})`,
-    group.flatMap(({ row: { clientId, kind, id } }) => [clientId, kind, id])
-  )
-  return new Map(rows.map(row => [keyOf(row), Number(row.revision)]))
-}
-
 /** Deletes a tombstone. Returns false if the row is not one. */
 const isDeleted = async ({ clientId, kind, id, revision }: ManagedObject, em: EntityManager) =>
   (await em.nativeDelete(ManagedObjectRow, { clientId, kind, id, revision, removal: { $ne: null } })) > 0
-
-const keyOf = ({ clientId, kind, id }: ObjectKey): string => `${clientId} ${kind} ${id}`

@@ -7,7 +7,7 @@ import type { Kernel } from '../../../kernel/plugin.ts'
 import type { Cluster, TakenSession } from '../../servers/exports.ts'
 import { batchCalls } from './batch-calls.ts'
 
-interface Seen extends AgentCapabilities, Omit<TakenSession, 'at'> {}
+interface Seen extends AgentCapabilities, TakenSession {}
 
 export interface LastSeen {
   /** Resolves when the session belongs to this server, with the facts of its Hello. */
@@ -29,15 +29,12 @@ export function openLastSeen({ store, clock, servers }: Services): LastSeen {
   const joined = batchCalls<Seen>(maxJoined, async group => {
     await store.change(async em => {
       const now = clock.now()
-      await servers.takeSessions(
-        latestByClient(group).map(agent => ({ ...agent, at: now })),
-        em
-      )
-      for (const { clientId: id, agentVersion, capabilities } of group)
+      await servers.takeSessions(latestByClient(group), em)
+      for (const { clientId: id, agentVersion, capabilities, remoteAddr, connectedAt } of group)
         await em.nativeUpdate(
           Client,
           { id },
-          { agentVersion, capabilities, connectedAt: now, lastSeenAt: now }
+          { agentVersion, capabilities, remoteAddr, connectedAt, lastSeenAt: now }
         )
     })
     servers.signal()

@@ -27,7 +27,7 @@ interface Options
   readonly budgets: WorkBudgets
   readonly record: RecordResult
   readonly lastSeen: Pick<LastSeen, 'seen' | 'left'>
-  readonly servers: Pick<Cluster, 'changeNumber' | 'inForce'>
+  readonly servers: Pick<Cluster, 'changeNumber' | 'inForce' | 'remotePeers'>
 }
 
 interface Session {
@@ -57,7 +57,13 @@ export class Sessions {
 
   constructor(options: Options) {
     this.#options = options
-    this.#conflicts = openInstanceConflicts(options)
+    this.#conflicts = openInstanceConflicts({
+      ...options,
+      report: conflict => {
+        for (const { value } of options.filled(connectionSlot))
+          if (value.contested) this.#run(value.contested(conflict))
+      }
+    })
     this.#stopUpkeep = options.clock.every(minuteMs, () => this.#run(this.#upkeep()))
   }
 
@@ -72,6 +78,12 @@ export class Sessions {
   /** Ends a session that another one has replaced, here or at a peer. */
   readonly replaced: LocalSessions['replaced'] = (older, by) =>
     older.end(this.#conflicts.isConflict(older, by) ? 'instance_conflict' : 'replaced')
+
+  /** Throws Refused if another process holds the session of this client, and the two compete for it. */
+  readonly requireUncontested = (agent: Pick<Peer, 'clientId' | 'instanceId' | 'remoteAddr'>): void => {
+    const holder = this.find(agent.clientId) ?? this.#options.servers.remotePeers.find(agent.clientId)
+    if (holder) this.#conflicts.requireUncontested(agent, holder)
+  }
 
   endAll(reason: string): void {
     for (const peer of this.all()) peer.end(reason)
@@ -156,7 +168,7 @@ export class Sessions {
   }
 
   #openPeer(of: AuthenticatedAgent, stream: Stream): Peer {
-    const { clientId, tokenHash, sessionId, hello, remoteAddr, capabilities } = of
+    const { clientId, tokenHash, sessionId, hello, remoteAddr, connectedAt, capabilities } = of
     const agent = { agentVersion: hello.agent_version, capabilities }
     let isEnding = false
     const end = (reason: string): void => {
@@ -175,7 +187,7 @@ export class Sessions {
       sessionId,
       remoteAddr,
       instanceId: hello.instance_id,
-      connectedAt: this.#options.clock.now(),
+      connectedAt,
       ended: stream.ended,
       isElsewhere: false,
       can: capability => isCapable(agent, capability),

@@ -11,21 +11,66 @@ const capability = { id: 'things', since: '1.0.0' }
 const objectOf = (clientId: string, id = 'a') => ({ clientId, kind: 'thing', id })
 
 t.test("a delivery resolves with the agent's result", async t => {
-  const { enroll, connectAgent, put, drop, control } = await controlFixture(t)
+  const { enroll, connectAgent, sendPush, sendRemoval } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const react = ({ body }: ReceivedMessage): Reaction =>
     body['id'] === 'bad' ? { refuse: 'port_in_use' } : 'accept'
   await connectAgent(token, { react })
 
-  await put(clientId, 'a')
-  t.same(await control.objects.deliver(objectOf(clientId), 'push'), { status: 'applied' })
-  await put(clientId, 'bad')
-  t.match(await control.objects.deliver(objectOf(clientId, 'bad'), 'push'), {
-    status: 'refused',
-    code: 'port_in_use'
+  t.same(await (await sendPush(clientId)).answered(), { status: 'applied' })
+  t.match(await (await sendPush(clientId, 'bad')).answered(), { status: 'refused', code: 'port_in_use' })
+  t.same(await (await sendRemoval(clientId)).answered(), { status: 'removed' })
+})
+
+t.test('an answer that comes before the plugin waits for it is not lost', async t => {
+  const { enroll, connectAgent, sendPush, control, waitForResults } = await controlFixture(t)
+  const { clientId, token } = await enroll()
+  await connectAgent(token)
+  const delivery = await sendPush(clientId)
+
+  control.objects.wake(clientId)
+  await waitForResults(1)
+
+  t.same(await delivery.answered(), { status: 'applied' })
+})
+
+t.test('a change is not acknowledged by the result of an earlier revision', async t => {
+  const committed = Promise.withResolvers<void>()
+  const isSent = Promise.withResolvers<void>()
+  let isWatched = false
+  const wrapStore = (opened: Database): Database => ({
+    ...opened,
+    async change(work) {
+      const result = await opened.change(work)
+      if (!isWatched) return result
+      committed.resolve()
+      await isSent.promise
+      return result
+    }
   })
-  await drop(clientId, 'a', 'cut')
-  t.same(await control.objects.deliver(objectOf(clientId), 'remove'), { status: 'removed' })
+  const { enroll, connectAgent, sendPush, control } = await controlFixture(t, { wrapStore })
+  const { clientId, token } = await enroll()
+  const reactions: Reaction[] = ['accept', { refuse: 'port_in_use' }]
+  await connectAgent(token, { react: () => reactions.shift() ?? 'accept' })
+  isWatched = true
+
+  await sendPush(clientId) // the revision that restores a rule, for example
+  control.objects.wake(clientId)
+  await committed.promise // of its result
+  const delivery = await sendPush(clientId)
+  isSent.resolve()
+
+  t.match(await delivery.answered(), { status: 'refused', code: 'port_in_use' })
+})
+
+t.test('a delivery without a row is a mistake of the plugin', async t => {
+  const { enroll, control, store } = await controlFixture(t)
+  const { clientId } = await enroll()
+
+  await t.rejects(
+    store.change(em => control.objects.deliver(em, objectOf(clientId), 'push')),
+    /thing a has no revision/
+  )
 })
 
 t.test('an answer that arrives while the store is unavailable is stored later', async t => {
@@ -60,25 +105,43 @@ t.test('an answer that arrives while the store is unavailable is stored later', 
   t.same(events('object.result_failed'), [])
 })
 
-t.test('a delivery does not wait for a client that is offline', async t => {
-  const { enroll, put, control } = await controlFixture(t)
-  const { clientId } = await enroll()
-  await put(clientId, 'a')
+t.test('many objects of one client and of others change together, each with its own revision', async t => {
+  const { enroll, store, control, rows } = await controlFixture(t)
+  const { clientId: paris } = await enroll('paris')
+  const { clientId: lyon } = await enroll('lyon')
+  const ids = Array.from({ length: 300 }, (_, i) => String(i).padStart(3, '0'))
+  const objects = [objectOf(lyon, 'one'), ...ids.map(id => objectOf(paris, id))]
 
-  t.equal(await control.objects.deliver(objectOf(clientId), 'push'), null)
+  const last = await store.change(em => control.objects.put(em, ...objects))
+  await store.change(em => control.objects.drop(em, [objectOf(paris, '001'), objectOf(paris, '000')], 'cut'))
+
+  t.equal(last, ids.length)
+  t.same(await rows(lyon), ['one@1'])
+  t.same(await rows(paris), [
+    ...ids.slice(2).map(id => `${id}@${Number(id) + 1}`),
+    `001@${ids.length + 1} cut`,
+    `000@${ids.length + 2} cut`
+  ])
+})
+
+t.test('a delivery does not wait for a client that is offline', async t => {
+  const { enroll, sendPush } = await controlFixture(t)
+  const { clientId } = await enroll()
+
+  t.equal(await (await sendPush(clientId)).answered(), null)
 })
 
 t.test(
   'an agent without the capability for a kind gets no objects of it, and no delivery waits for it',
   async t => {
-    const { enroll, connectAgent, put, drop, waitForResults, control } = await controlFixture(t, {
+    const { enroll, connectAgent, put, drop, sendPush, waitForResults } = await controlFixture(t, {
       kinds: [{ capability }]
     })
     const { clientId, token } = await enroll()
     const { received } = await connectAgent(token, { capabilities: {} })
     await put(clientId, 'a', 'b')
 
-    t.equal(await control.objects.deliver(objectOf(clientId), 'push'), null)
+    t.equal(await (await sendPush(clientId)).answered(), null)
     await drop(clientId, 'b', 'cut')
     await waitForResults(1)
 
@@ -87,12 +150,12 @@ t.test(
 )
 
 t.test('a delivery ends without a result when it times out or the stream closes', async t => {
-  const { enroll, connectAgent, put, control, clock } = await controlFixture(t)
+  const { enroll, connectAgent, sendPush, clock } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const agent = await connectAgent(token, { react: () => 'never' })
-  await put(clientId, 'a')
+  const deliveries = [await sendPush(clientId), await sendPush(clientId)]
+  const [short, long] = [2, 60].map((secs, at) => deliveries[at]?.answered(secs))
   await agent.until(Put.name)
-  const [short, long] = [2, 60].map(secs => control.objects.deliver(objectOf(clientId), 'push', secs))
 
   await clock.advance(2_000)
   t.equal(await short, null)
@@ -102,15 +165,19 @@ t.test('a delivery ends without a result when it times out or the stream closes'
 })
 
 t.test('a removal or a refusal by the plugin ends pending push deliveries', async t => {
-  const { enroll, connectAgent, put, control } = await controlFixture(t)
+  const { enroll, connectAgent, sendPush, sendRemoval, control } = await controlFixture(t)
   const { clientId, token } = await enroll()
   const agent = await connectAgent(token, { react: () => 'never' })
-  await put(clientId, 'a', 'b')
+  const [removed, refused] = [await sendPush(clientId, 'a'), await sendPush(clientId, 'b')].map(one =>
+    one.answered()
+  )
   await agent.until(Put.name)
-  const [removed, refused] = ['a', 'b'].map(id => control.objects.deliver(objectOf(clientId, id), 'push'))
 
-  void control.objects.deliver(objectOf(clientId), 'remove')
-  control.objects.refuse(objectOf(clientId, 'b'), { code: 'internal', message: 'not encodable' })
+  await sendRemoval(clientId, 'a')
+  control.objects.refuse(
+    { ...objectOf(clientId, 'b'), revision: 2 },
+    { code: 'internal', message: 'not encodable' }
+  )
 
   t.same(await removed, { status: 'removed' })
   t.same(await refused, { status: 'refused', code: 'internal', message: 'not encodable' })

@@ -6,6 +6,7 @@ import { newId } from '../../../kernel/base/id.ts'
 import type { ControlHost } from '../../../kernel/control/host.ts'
 import {
   type ApplyResult,
+  type Delivery,
   defineObjectKind,
   type ManagedObject,
   type ObjectKind,
@@ -74,6 +75,10 @@ interface Actions {
   /** Gives things a new revision, as a route would. Returns the last one. */
   put(clientId: string, ...ids: string[]): Promise<number>
   drop(clientId: string, id: string, removal: 'drain' | 'cut'): Promise<number>
+  /** Gives a thing a new revision, and returns its delivery. Wakes no client. */
+  sendPush(clientId: string, id?: string): Promise<Delivery>
+  /** Drops a thing, and returns the delivery of the removal. Wakes no client. */
+  sendRemoval(clientId: string, id?: string): Promise<Delivery>
   rows(clientId: string): Promise<string[]>
 }
 
@@ -228,6 +233,18 @@ function actionsOf({ objects }: ControlHost, store: Database, texts: Map<string,
       const object = { clientId, kind: 'thing', id }
       return wake(clientId, await store.change(em => objects.drop(em, object, removal)))
     },
+    sendPush: (clientId, id = 'a') =>
+      store.change(async em => {
+        texts.set(id, texts.get(id) ?? `text of ${id}`)
+        await objects.put(em, { clientId, kind: 'thing', id })
+        return objects.deliver(em, { clientId, kind: 'thing', id }, 'push')
+      }),
+    sendRemoval: (clientId, id = 'a') =>
+      store.change(async em => {
+        texts.delete(id)
+        await objects.drop(em, { clientId, kind: 'thing', id }, 'cut')
+        return objects.deliver(em, { clientId, kind: 'thing', id }, 'remove')
+      }),
     rows: clientId =>
       store.read(async em => {
         const rows = await em.find(ManagedObjectRow, { clientId }, { orderBy: { revision: 'asc' } })

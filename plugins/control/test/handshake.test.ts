@@ -14,7 +14,8 @@ t.test('an agent gets no session if the store is restored while it says Hello', 
     version: '2.0.0',
     filled: () => [],
     generation: () => generation,
-    joined: async () => {}
+    joined: async () => {},
+    requireUncontested: () => {}
   })
   const hello = {
     token: await insertClient(app, 'edge'),

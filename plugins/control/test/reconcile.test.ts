@@ -1,6 +1,7 @@
 // Reconciling sends the difference between the agent's objects and the rows, in order, until results are recorded.
 import t from 'tap'
 import { Inventory } from '../../../kernel/wire/control.ts'
+import { scriptedResponse } from '../../../kit/scripted-agent.ts'
 import { controlFixture, Drop, Put } from './fixture.ts'
 
 t.test('a change is sent to a connected agent, and its answer recorded', async t => {
@@ -305,4 +306,18 @@ t.test('a change made while an agent reconciles is not lost', async t => {
   late.resolve()
 
   t.same(await waitForResults(2), ['a@2 applied', 'b@3 applied'])
+})
+
+t.test('an inventory whose parts never end names its client in the log', async t => {
+  const { enroll, connectAgent, put, events } = await controlFixture(t)
+  const { clientId, token } = await enroll()
+  await put(clientId, 'a')
+  const rows = [{ kind: 'thing', id: 'x', revision: 1, code: '', message: '', state: 'applied' as const }]
+
+  await connectAgent(token, { responses: [scriptedResponse(Inventory, () => ({ rows, more: true }))] })
+  while (events('object.send_failed').length === 0) await new Promise(setImmediate)
+
+  t.match(events('object.send_failed'), [
+    { fields: { client_id: clientId, error: /the inventory does not end/ } }
+  ])
 })

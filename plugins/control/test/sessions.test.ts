@@ -1,5 +1,6 @@
 // Hello and sessions: agents are accepted, replaced and disconnected, and the log shows it.
 import t from 'tap'
+import type { InstanceConflict } from '../../../kernel/control/peers.ts'
 import { Client, SpentToken } from '../../../kernel/identity/entities.ts'
 import { hashOf } from '../../../kernel/identity/secret.ts'
 import { Hello } from '../../../kernel/wire/control.ts'
@@ -8,7 +9,7 @@ import { fakeClock } from '../../../kit/fake-clock.ts'
 import { dial } from '../../../kit/scripted-agent.ts'
 import { recordLog } from '../../../kit/test-server.ts'
 import { Echo } from '../../../test/support/echo.ts'
-import { codec, controlFixture, echo, Put } from './fixture.ts'
+import { type ControlFixture, codec, controlFixture, echo, Put } from './fixture.ts'
 
 const tick = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 
@@ -75,6 +76,7 @@ t.test('version and capabilities of Hello are saved, and so is the time when the
   })
   t.match(agent.welcome, { server_version: '2.0.0', server_time_ms: clock.now(), kinds: ['thing'] })
   t.equal(agent.welcome.session_id, peer.sessionId)
+  t.equal(peer.connectedAt, (await client()).connectedAt)
   t.ok(peer.can({ id: 'udp', since: '1.0.0' }))
   t.notOk(peer.can({ id: 'sni', since: '0.1.0' }))
   t.match(events('client.connected'), [
@@ -175,32 +177,60 @@ t.test('the newer session of a client replaces the older', async t => {
   t.equal(control.peers.all().length, 1)
 })
 
-t.test(
-  'two agents with one bundle are detected, logged once a minute, and get the conflict as the reason',
-  async t => {
-    const { connectAgent, enroll, events, clock } = await controlFixture(t)
-    const { token, clientId } = await enroll()
-    const ends: (string | null)[] = []
-    let current = await connectAgent(token, { instanceId: '0' })
-    const swap = async (instanceId: string): Promise<void> => {
-      const next = await connectAgent(token, { instanceId })
-      await current.closed()
-      ends.push(current.endCode())
-      current = next
-    }
-
-    for (let i = 1; i <= 8; i++) await swap(String(i % 2))
-
-    t.same(ends, [...Array(5).fill('replaced'), ...Array(3).fill('instance_conflict')])
-    t.match(events('client.instance_conflict'), [{ level: 'warn', fields: { client_id: clientId } }])
-    t.equal(events('client.instance_conflict').length, 1)
-
-    await clock.advance(60_001) // no heartbeats: the sessions have timed out
-    current = await connectAgent(token, { instanceId: '0' })
-    await swap('1')
-    t.equal(ends.at(-1), 'replaced')
+/** Lets two agents with one bundle compete until the server sees it. Returns the one with the session, and the end codes. */
+async function compete({
+  connectAgent,
+  token
+}: {
+  connectAgent: ControlFixture['connectAgent']
+  token: string
+}) {
+  const ends: (string | null)[] = []
+  let current = await connectAgent(token, { instanceId: '0' })
+  for (let i = 1; i <= 6; i++) {
+    const next = await connectAgent(token, { instanceId: String(i % 2) })
+    await current.closed()
+    ends.push(current.endCode())
+    current = next
   }
-)
+  return { holder: current, ends }
+}
+
+t.test('two agents with one bundle do not take the session from each other endlessly', async t => {
+  const conflicts: InstanceConflict[] = []
+  const { connectAgent, enroll, events, clock, control } = await controlFixture(t, {
+    connection: { contested: async conflict => void conflicts.push(conflict) }
+  })
+  const { token, clientId } = await enroll()
+
+  const { holder, ends } = await compete({ connectAgent, token })
+
+  t.same(ends, [...Array(5).fill('replaced'), 'instance_conflict'])
+  for (let i = 0; i < 20; i++)
+    await t.rejects(connectAgent(token, { instanceId: '1' }), { code: 'instance_conflict' })
+  t.equal(control.peers.find(clientId)?.sessionId, holder.welcome.session_id)
+  t.match(events('client.instance_conflict'), [{ level: 'warn', fields: { client_id: clientId } }])
+  t.equal(events('client.instance_conflict').length, 1, 'logged once a minute')
+  t.match(conflicts, [{ clientId, remoteAddrs: ['127.0.0.1', '127.0.0.1'] }])
+
+  await clock.advance(60_001) // no heartbeats: the session has timed out
+  const returned = await connectAgent(token, { instanceId: '0' })
+  await connectAgent(token, { instanceId: '1' })
+  await returned.closed()
+  t.equal(returned.endCode(), 'replaced')
+})
+
+t.test('an agent that restarts during a conflict joins at once', async t => {
+  const { connectAgent, enroll, control } = await controlFixture(t)
+  const { token, clientId } = await enroll()
+  const { holder } = await compete({ connectAgent, token })
+  await holder.close()
+  await until(() => control.peers.find(clientId) === undefined)
+
+  const restarted = await connectAgent(token, { instanceId: 'restarted' })
+
+  t.equal(control.peers.find(clientId)?.sessionId, restarted.welcome.session_id)
+})
 
 t.test('one agent that reconnects repeatedly is not a session conflict', async t => {
   const { connectAgent, enroll, events } = await controlFixture(t)

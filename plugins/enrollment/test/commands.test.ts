@@ -25,11 +25,17 @@ async function commandFixture(t: Test, ...names: readonly string[]) {
   const exitOf = async (code: string) => codes.find(row => row.code === code)?.exit ?? 1
   const api = openApiClient({ origin: server.origin, token: operatorToken, exitOf, plainHttp: 'refused' })
 
-  /** Returns what the command prints, or the error code and the exit code. */
+  const notes: string[] = []
+
+  /** Returns what the command prints on standard output, or the error code and the exit code. */
   async function run(...argv: readonly string[]): Promise<string> {
     const out: string[] = []
     const program = openProgram('2.0.0', commands, async (command, given) => {
-      const print = openPrint(given['output'] === 'json' ? 'json' : 'table', out.push.bind(out), () => {})
+      const print = openPrint(
+        given['output'] === 'json' ? 'json' : 'table',
+        out.push.bind(out),
+        notes.push.bind(notes)
+      )
       const call: Pick<CommandCall<Args>, 'args' | 'api' | 'filled' | 'print' | 'confirm'> = {
         args: convertArgs(command.args, given),
         api,
@@ -47,7 +53,7 @@ async function commandFixture(t: Test, ...names: readonly string[]) {
     }
     return out.join('\n')
   }
-  return { run, ids: rows.map(({ id }) => id) }
+  return { run, notes, ids: rows.map(({ id }) => id) }
 }
 
 t.test('a client is shown, renamed, given an address, revoked and deleted by its name or its id', async t => {
@@ -92,9 +98,37 @@ t.test('an enrollment prints its command alone on the last line, and everything 
   t.equal(await run('client', 'enroll', 'new', '--ttl-secs', '0'), 'invalid_enrollment_ttl 3')
 })
 
-t.test('an enrollment warns of a name in use and of an address that other hosts do not reach', async t => {
+t.test('a key is made, listed and deleted, and its command is the last line', async t => {
+  const { run } = await commandFixture(t)
+
+  const output = await run('client', 'key', 'create', 'web servers', '--uses', '50', '--approve')
+  t.match(output, /^key_id .*\nlabel +web servers$/m)
+  t.match(output.split('\n').at(-1), /^sluice agent enroll 'svc:.*&code=svck_[\w-]{43}'$/)
+  const [key] = JSON.parse(await run('client', 'key', 'list', '--output', 'json'))
+  t.match(key, { label: 'web servers', uses: 50, approve: true, address: null })
+  t.match(await run('client', 'key', 'list'), /^KEY_ID +LABEL +STATE +USED .*\n\S+ +web servers +active +0 /)
+  t.equal(
+    await run('client', 'key', 'delete', key.key_id),
+    `the enrollment key web servers (${key.key_id}) is deleted`
+  )
+  t.equal(await run('client', 'key', 'delete', key.key_id), 'enrollment_key_not_found 8')
+  t.equal(await run('client', 'key', 'create', 'x', '--ephemeral-secs', '1'), 'validation.schema 3')
+  t.equal(await run('client', 'key', 'create', 'x', '--address', 'here'), 'usage 2')
+})
+
+t.test('a client that does not wait for an approval cannot be approved', async t => {
   const { run } = await commandFixture(t, 'edge')
-  const notes = async (name: string) => (await run('client', 'enroll', name)).split('\n').slice(0, -4)
+
+  t.equal(await run('client', 'approve', 'edge'), 'client_not_pending 5')
+  t.equal(await run('client', 'approve', 'nobody'), 'client_not_found 8')
+})
+
+t.test('an enrollment warns of a name in use and of an address that other hosts do not reach', async t => {
+  const { run, notes: printed } = await commandFixture(t, 'edge')
+  async function notes(name: string): Promise<string[]> {
+    await run('client', 'enroll', name)
+    return printed.splice(0)
+  }
   const local =
     'only agents on the host of the server reach this address; for other hosts run sluice settings set-endpoint'
 

@@ -29,7 +29,7 @@ for (const role of roles)
     }
   })
 
-t.test('the units have one capability, many descriptors, and no restart of a revoked agent', async t => {
+t.test('the units have one capability, many descriptors, and no restart that would fail again', async t => {
   const [server, agent] = roles.map(role => formatUnit({ ...plain, role }, argv))
 
   for (const unit of [server, agent]) {
@@ -39,7 +39,8 @@ t.test('the units have one capability, many descriptors, and no restart of a rev
     t.match(unit, /^DynamicUser=yes$/m)
     t.notMatch(unit, /@[A-Z]+@/)
   }
-  t.match(agent, /^RestartPreventExitStatus=4$/m)
+  t.match(server, /^RestartPreventExitStatus=2 78$/m)
+  t.match(agent, /^RestartPreventExitStatus=2 4 78$/m)
   t.match(agent, new RegExp(`^ExecStart=${process.execPath} ${import.meta.filename} agent run$`, 'm'))
 })
 

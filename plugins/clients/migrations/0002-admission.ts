@@ -1,0 +1,17 @@
+import { Migration } from '@mikro-orm/migrations'
+
+export class Clients0002 extends Migration {
+  override up(): void {
+    this.addSql(`create table "clients_admission" (
+      "client_id" varchar(26) not null primary key,
+      "key_id" varchar(26) not null,
+      "pending_since" bigint null,
+      "ephemeral_secs" int null,
+      "offline_since" bigint null,
+      "last_session_at" bigint null)`)
+    this.addSql('create index "clients_admission_key_id_index" on "clients_admission" ("key_id")')
+    this.addSql(
+      'create index "clients_admission_pending_since_index" on "clients_admission" ("pending_since")'
+    )
+  }
+}
