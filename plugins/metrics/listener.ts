@@ -5,10 +5,9 @@ import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Clock } from '../../kernel/base/clock.ts'
-import { Fault, listenFailed, reasonOf } from '../../kernel/base/errors.ts'
 import type { Log } from '../../kernel/base/log.ts'
-import { lowPortRemedy } from '../../kernel/platform/low-port.ts'
-import { boundConnections, receiveLimits } from '../http/listener-exports.ts'
+import { listenFault, parseListen } from '../../kernel/platform/listen-fault.ts'
+import { boundConnections, type HostCheck, receiveLimits } from '../http/listener-exports.ts'
 import { contentType } from './format.ts'
 import type { Page } from './page.ts'
 import type { Scrape } from './scrape.ts'
@@ -17,6 +16,7 @@ interface Options {
   readonly clock: Clock
   readonly log: Log
   readonly listen: string
+  readonly isKnownHost: HostCheck
   readonly scrape: Scrape
   readonly pages?: readonly Page[]
 }
@@ -24,21 +24,19 @@ interface Options {
 const limits = { ...receiveLimits, requestTimeout: 10_000, keepAliveTimeout: 5_000 }
 const maxConnections = 64
 
-export async function openListener({ listen, scrape, pages = [], clock, log }: Options) {
+export async function openListener({ listen, isKnownHost, scrape, pages = [], clock, log }: Options) {
   const server = createServer(limits)
   boundConnections({
     server,
     max: maxConnections,
     clock,
-    handle: handle([metricsPage(scrape), ...pages], log)
+    handle: handle([metricsPage(scrape), ...pages], isKnownHost, log)
   })
-  const { hostname, port } = new URL(`http://${listen}`)
   try {
-    server.listen({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 80) })
+    server.listen(parseListen(listen))
     await once(server, 'listening')
   } catch (cause) {
-    const remedy = lowPortRemedy(cause, Number(port || 80)) || '; give another address'
-    throw new Fault(listenFailed, `metrics_listen ${listen}: ${reasonOf(cause)}${remedy}`, { cause })
+    throw listenFault('metrics_listen', listen, cause)
   }
   async function close(): Promise<void> {
     const closed = once(server, 'close')
@@ -54,8 +52,12 @@ const metricsPage = (scrape: Scrape): Page => ({
   read: async () => ({ status: 200, type: contentType, body: await scrape() })
 })
 
-function handle(pages: readonly Page[], log: Log): RequestListener {
-  return ({ method, url = '' }, response) => {
+function handle(pages: readonly Page[], isKnownHost: HostCheck, log: Log): RequestListener {
+  return ({ method, url = '', headers: { host } }, response) => {
+    if (!isKnownHost(host)) {
+      response.writeHead(421).end('unknown host; send an address, localhost or a configured name\n')
+      return
+    }
     const page = pages.find(({ path }) => path === url.split('?', 1)[0])
     if (!page) {
       response.writeHead(404).end(`not found; see ${pages.map(({ path }) => path).join(', ')}\n`)

@@ -3,8 +3,11 @@ import { Type } from 'typebox'
 import { metricsSlot } from '../../kernel/metrics.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
 import { Listen } from '../../kernel/settings.ts'
+import type { HostChecks } from '../http/exports.ts'
+import { unhealthy } from './ask-health.ts'
 import { buildInfo } from './build-info.ts'
 import { certificateExpiry } from './certificate-expiry.ts'
+import { commands } from './commands.ts'
 import { livePage, readyPage } from './health.ts'
 import { healthRoutes } from './health-routes.ts'
 import { openListener } from './listener.ts'
@@ -20,6 +23,7 @@ const keys = Type.Object({
 interface Deps extends Kernel<typeof keys> {
   readonly readiness: Readiness
   readonly scrape: Scrape
+  readonly hostChecks: HostChecks
 }
 
 export default definePlugin<Deps>({
@@ -29,6 +33,7 @@ export default definePlugin<Deps>({
   kernel: '^2.0.0',
   needs: { http: '^1.0.0' },
   keys,
+  codes: [unhealthy],
   services: {
     readiness: asFunction(openReadiness).singleton(),
     scrape: asFunction(openScrape).singleton()
@@ -41,10 +46,13 @@ export default definePlugin<Deps>({
     pageSlot.fillWith(({ readiness }: Deps) => readyPage(readiness))
   ],
   routes: [...routes, ...healthRoutes],
-  async start({ deps: { config, readiness, scrape, filled, clock, log }, defer, signal }) {
+  commands,
+  async start({ deps: { config, readiness, scrape, hostChecks, filled, clock, log }, defer, signal }) {
     signal.addEventListener('abort', readiness.stop, { once: true })
     const pages = filled(pageSlot).map(({ value }) => value)
-    const { port, close } = await openListener({ listen: config.metrics_listen, scrape, pages, clock, log })
+    const listen = config.metrics_listen
+    const isKnownHost = hostChecks(listen)
+    const { port, close } = await openListener({ listen, isKnownHost, scrape, pages, clock, log })
     defer(close)
     log.info('metrics.listening', `/metrics is served on port ${port}`, { port })
   }

@@ -10,7 +10,7 @@ const read = defineRoute({
   method: 'GET',
   url: '/v1/metrics',
   action: 'metrics.read',
-  access: 'superadmin',
+  access: 'viewer',
   reply: 'text',
   summary: 'Returns the page that /metrics on metrics_listen serves.',
   schema: () => ({ reply: Type.String({ examples: ['# TYPE svc_clients_connected gauge'] }), errors: [] }),

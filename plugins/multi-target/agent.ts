@@ -1,28 +1,44 @@
+// The agent half: reports the health of targets, and probes those of rules without traffic.
 import {
   type AgentCall,
   type AgentPlugin,
-  type ControlStream,
   defineField,
+  type ProbedChange,
   type RuleSpec,
-  type TargetEvent,
-  type TargetStanding
+  type TargetEvent
 } from '../../agent/plugin.ts'
 import { timestamp } from '../../kernel/base/clock.ts'
+import { metricsOf } from './agent-metrics.ts'
 import { field } from './field.ts'
-import {
-  Health,
-  maxRulesOfMessage,
-  messages,
-  type RuleHealth,
-  targetsCapability,
-  targetsMark
-} from './wire.ts'
+import { openReporter } from './health-reporter.ts'
+import { IdleProbes, type Runs } from './idle-probes.ts'
+import { type LineLimit, openLineLimit } from './line-limit.ts'
+import { messages, targetsCapability } from './wire.ts'
 
 const everyMs = 5_000
-const minuteMs = 60_000
+const probeEveryMs = 1_000
 
-/** The reporter of the current stream, by agent: a process can run several agents. */
-const reporters = new WeakMap<AgentCall, () => void>()
+interface State {
+  readonly probes: IdleProbes
+  /** Reports on the current stream. */
+  report: (runs: Runs) => void
+  rules: number // at the last report
+  readonly limited: LineLimit
+}
+
+/** By agent: a process can run several. */
+const states = new WeakMap<AgentCall, State>()
+
+function agentState(call: AgentCall): State {
+  const state = states.get(call) ?? {
+    probes: new IdleProbes(call),
+    report() {},
+    rules: 0,
+    limited: openLineLimit(call.clock)
+  }
+  states.set(call, state)
+  return state
+}
 
 export default {
   name: 'multi-target',
@@ -40,26 +56,80 @@ export default {
   ],
   event(event, call) {
     if (event.kind === 'target-ejected' || event.kind === 'target-returned') return logEjection(event, call)
+    if (event.kind === 'target-probed')
+      return agentState(call).limited(event.rule.owner, suppressed =>
+        logHealth(event.rule, event, call, { suppressed })
+      )
     if (event.kind !== 'target-health') return
-    const rule = call.rules.find(event.ruleId)?.id
-    const target = targetName(call.rules.find(event.ruleId)?.targets[event.target])
-    const { from, to, reason } = event
-    const write = to === 'failed' ? call.log.warn : call.log.info
-    write('rule.target.health_changed', `${target} is ${to}: ${reason}`, { rule, target, from, to, reason })
-    reporters.get(call)?.()
+    const rule = call.rules.find(event.ruleId)
+    if (rule && event.target === 0) agentState(call).probes.changed(rule.id, event.to)
+    logHealth(rule, event, call)
+    report(call)
   },
   connected(stream, call) {
-    const report = openReporter(stream, call)
-    reporters.set(call, report)
-    stream.signal.addEventListener('abort', call.clock.every(everyMs, report), { once: true })
-    report()
+    const state = agentState(call)
+    state.report = openReporter(stream, call, state.probes)
+    report(call)
+  },
+  metrics: call => metricsOf(newestRuns(call), call, agentState(call).probes),
+  async start({ call, defer }) {
+    const { probes } = agentState(call)
+    defer(() => {
+      probes.stop()
+      states.delete(call)
+    })
+    defer(call.clock.every(everyMs, () => report(call)))
+    defer(call.clock.every(probeEveryMs, () => tick(call)))
   }
 } satisfies AgentPlugin
+
+/** Starts probes. A new rule is watched, and a change that a probe has found is reported, within a second. */
+function tick(call: AgentCall): void {
+  const { probes, rules } = agentState(call)
+  probes.tick()
+  if (probes.takeNews() || rules !== call.rules.runningCount()) report(call)
+}
+
+function report(call: AgentCall): void {
+  const state = agentState(call)
+  const runs = newestRuns(call)
+  state.rules = call.rules.runningCount()
+  state.probes.observe(runs)
+  state.report(runs)
+}
+
+/** A reopened rule has two engine rules: the older one drains, and the later one counts. */
+function newestRuns({ rules, takeSample }: AgentCall): Runs {
+  return new Map(
+    takeSample().rules.flatMap(counters => {
+      const spec = rules.find(counters.ruleId)
+      return spec ? [[spec.id, { spec, counters }] as const] : []
+    })
+  )
+}
 
 const targetName = ({ host, port }: Partial<RuleSpec['targets'][number]> = {}): string =>
   host?.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 
-function logEjection(event: TargetEvent, call: AgentCall): void {
+function logHealth(
+  rule: RuleSpec | undefined,
+  { target: at, from, to, reason }: ProbedChange,
+  call: AgentCall,
+  more: { readonly suppressed?: number } = {}
+): void {
+  const target = targetName(rule?.targets[at])
+  const write = to === 'failed' ? call.log.warn : call.log.info
+  write('rule.target.health_changed', `${target} is ${to}: ${reason}`, {
+    rule: rule?.id,
+    target,
+    from,
+    to,
+    reason,
+    ...more
+  })
+}
+
+function logEjection(event: Exclude<TargetEvent, { readonly kind: 'target-probed' }>, call: AgentCall): void {
   const { id: rule, targets } = event.rule
   const target = targetName(targets[event.target])
   const { reason } = event
@@ -74,61 +144,5 @@ function logEjection(event: TargetEvent, call: AgentCall): void {
       until
     })
   }
-  reporters.get(call)?.()
-}
-
-interface Reported {
-  readonly health: string
-  readonly successes: string
-  readonly at: number
-}
-
-/** Reports rules with changed health. Successes alone wait a minute, because each connection is one. */
-function openReporter(stream: ControlStream, { clock, rules, takeSample }: AgentCall): () => void {
-  let reported = new Map<string, Reported>()
-
-  return () => {
-    if (stream.signal.aborted) return
-    const health = new Map<string, RuleHealth>()
-    for (const { ruleId, targets } of takeSample().rules) {
-      const rule = rules.find(ruleId)
-      if (!rule) continue
-      const standings = rules.standings(rule.id)
-      const rows = targets.map((target, at) => reportTarget(target, standings[at]))
-      // A reopened rule has two engine rules: the older one drains, and the later one counts.
-      health.set(rule.id, { rule_id: rule.id, targets: rows, targets_mark: targetsMark(rule.targets) })
-    }
-    const now = clock.monotonic()
-    const current = new Map([...health].map(([id, rule]) => [id, nextReport(rule, reported.get(id), now)]))
-    const changed = [...health.values()].filter(({ rule_id: id }) => current.get(id) !== reported.get(id))
-    reported = current
-    for (let at = 0; at < changed.length; at += maxRulesOfMessage)
-      stream.send(Health, { rules: changed.slice(at, at + maxRulesOfMessage) })
-  }
-}
-
-type TargetSample = ReturnType<AgentCall['takeSample']>['rules'][number]['targets'][number]
-
-const reportTarget = (
-  { health, consecutiveFailures, lastFailureAt, lastSuccessAt }: TargetSample,
-  { ejection, ejections }: Pick<TargetStanding, 'ejection' | 'ejections'> = { ejection: null, ejections: 0 }
-) => ({
-  state: health,
-  ...(ejection && { ejected_until_ms: ejection.until, ejected_reason: ejection.reason }),
-  ...(ejections > 0 && { ejections }),
-  consecutive_failures: consecutiveFailures,
-  ...(lastFailureAt !== null && { last_failure_ms: lastFailureAt }),
-  ...(lastSuccessAt !== null && { last_success_ms: lastSuccessAt })
-})
-
-/** Returns `last` if there is nothing to report, else the new report. */
-function nextReport(
-  { targets, targets_mark }: RuleHealth,
-  last: Reported | undefined,
-  now: number
-): Reported {
-  const health = JSON.stringify([targets_mark, targets.map(({ last_success_ms: _, ...rest }) => rest)])
-  const successes = JSON.stringify(targets.map(({ last_success_ms: ms }) => ms))
-  const isSame = last?.health === health && (last.successes === successes || now - last.at < minuteMs)
-  return isSame ? last : { health, successes, at: now }
+  report(call)
 }

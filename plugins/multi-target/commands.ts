@@ -1,23 +1,36 @@
 import { columnSlot, pushOptions } from '../rules/command-exports.ts'
 import { field } from './field.ts'
 
-/** Shows a state that all targets share, or how many of them are failed or ejected. */
+/** Shows a state that all targets share, or how many of them are failed or ejected, and a reason that these share. */
 const health = columnSlot.fill([
   'health',
   ({ targets }) => {
-    const states = targets.map(target => shownState(Object(Object(target).health)))
+    const all = targets.map(target => shownHealth(Object(Object(target).health)))
     for (const state of ['failed', 'ejected']) {
-      const count = states.filter(one => one === state).length
-      if (count > 0) return count === states.length ? state : `${count} of ${states.length} ${state}`
+      const down = all.filter(one => one.state === state)
+      if (down.length === 0) continue
+      const [{ reason } = { reason: null }] = down
+      const isShared = typeof reason === 'string' && down.every(one => one.reason === reason)
+      const shown = down.length === all.length ? state : `${down.length} of ${all.length} ${state}`
+      return isShared ? `${shown}: ${reason}` : shown
     }
-    return states.every(state => state === 'healthy') ? 'healthy' : 'unknown'
+    return all.every(({ state }) => state === 'healthy') ? 'healthy' : 'unknown'
   }
 ])
 
-const shownState = ({
+interface ShownHealth {
+  readonly state: unknown
+  readonly reason: unknown
+}
+
+const shownHealth = ({
   state = 'unknown',
-  ejected_until = null
-}: Readonly<Record<string, unknown>>): unknown =>
-  state !== 'failed' && ejected_until !== null ? 'ejected' : state
+  reason = null,
+  ejected_until = null,
+  ejected_reason = null
+}: Readonly<Record<string, unknown>>): ShownHealth =>
+  state !== 'failed' && ejected_until !== null
+    ? { state: 'ejected', reason: ejected_reason }
+    : { state, reason }
 
 export const fills = [pushOptions(field), health]

@@ -7,18 +7,23 @@ export const explains = explainSlot.fill({
     return targets.flatMap((target): ExplainStep[] => {
       const health = (target as { readonly health?: TargetHealth }).health
       if (!health || (health.state !== 'failed' && health.ejected_until === null)) return []
-      const {
-        consecutive_failures: count,
-        last_failure_at: at,
-        ejected_until: until,
-        ejected_reason
-      } = health
+      const { ejected_until: until, ejected_reason } = health
       const id = `${target.host.includes(':') ? `[${target.host}]` : target.host}:${target.port + port - rule.listen_port}`
+      const after = targets.length > 1 ? '; it is tried after the others' : ''
       const text =
         until === null
-          ? `${id} has failed ${count} times in a row, last at ${at}: it is tried after the others`
-          : `${id} is ejected until ${until}: ${ejected_reason}; it is tried after the others`
-      return [{ kind: 'health', id, verdict: 'info', reason: ejected_reason ?? 'failed', text }]
+          ? `${failureOf(id, health)}${after}`
+          : `${id} is ejected until ${until}: ${ejected_reason}${after}`
+      return [
+        { kind: 'health', id, verdict: 'info', reason: ejected_reason ?? health.reason ?? 'failed', text }
+      ]
     })
   }
 } satisfies Explainer)
+
+function failureOf(id: string, health: TargetHealth): string {
+  const { consecutive_failures: count, last_failure_at: at, reason, source } = health
+  const by = source === 'probe' ? ' in a probe' : ''
+  const times = count === 1 ? 'once' : `${count} times in a row`
+  return `${id} has failed ${times}, last at ${at}${by}${reason === null ? '' : ` (${reason})`}`
+}

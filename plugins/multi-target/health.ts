@@ -18,8 +18,22 @@ import { type RuleHealth, targetKey, targetsMark } from './wire.ts'
 const TargetHealth = closed(
   {
     state: Type.Union([Type.Literal('healthy'), Type.Literal('failed'), Type.Literal('unknown')], {
-      description: 'State of the target, as seen by the client.'
+      description:
+        'State of the target, as seen by the client: the result of the last attempt. `unknown`: there was none, the client is offline, or the rule is closed.'
     }),
+    reason: orNull(
+      Type.String({
+        description:
+          'Why the target is `failed`: `refused`, `timeout`, `unreachable`, `reset`, `no_answer`, `source_unavailable`, `denied_by_agent`, `loop`, or `dns_` and the reason of the name lookup, such as `dns_nxdomain`. Null in other states, and if the agent does not report it.'
+      }),
+      { examples: [null] }
+    ),
+    source: orNull(
+      Type.Union([Type.Literal('probe'), Type.Literal('traffic')], {
+        description:
+          'Source of the state: a `probe` of the client, or the `traffic` of callers. Null in the state `unknown`, and if the agent does not report it.'
+      })
+    ),
     consecutive_failures: Type.Integer({ minimum: 0, description: 'Failed dials since the last success.' }),
     last_failure_at: orNull(timeOf('Time of the last failed dial.'), { examples: [null] }),
     last_success_at: orNull(timeOf('Time of the last successful dial.')),
@@ -45,6 +59,8 @@ export type TargetHealth = Static<typeof TargetHealth>
 
 const unknown: TargetHealth = {
   state: 'unknown',
+  reason: null,
+  source: null,
   consecutive_failures: 0,
   last_failure_at: null,
   last_success_at: null,
@@ -99,7 +115,8 @@ export function openHealths({ store, clock, log, control, rules }: Services): He
         const rows = health.targets.map(target => clampToNow(target, now))
         session.rules.set(health.rule_id, byTarget(targets, rows))
         const earlier = targets.map(target => before?.get(targetKey(target)))
-        logEjected({ client: clientId, rule: health.rule_id, targets }, earlier, rows)
+        const { owner, name } = rule
+        logEjected({ client: clientId, rule: health.rule_id, name, owner, targets }, earlier, rows)
       }
     }
     logRefused(clientId, refused)
@@ -193,6 +210,8 @@ const toTargetHealth = (reported: ReportedTarget | undefined): TargetHealth =>
     ? unknown
     : {
         state: reported.state,
+        reason: reported.state === 'failed' ? (reported.reason ?? null) : null,
+        source: reported.state === 'unknown' ? null : (reported.source ?? null),
         consecutive_failures: reported.consecutive_failures,
         last_failure_at: toTimestamp(reported.last_failure_ms),
         last_success_at: toTimestamp(reported.last_success_ms),

@@ -10,6 +10,7 @@ export const maxRulesOfMessage = 250 // with 8 targets each they fit into a fram
 
 const Time = Type.Integer({ minimum: 0, maximum: 8.64e15 }) // the range of a Date
 const State = Type.Union([Type.Literal('healthy'), Type.Literal('failed'), Type.Literal('unknown')])
+const Source = Type.Union([Type.Literal('traffic'), Type.Literal('probe')])
 
 export const Health = defineMessage({
   name: 'sluice.multi_target.Health',
@@ -27,7 +28,9 @@ export const Health = defineMessage({
             last_success_ms: Type.Optional(Time),
             ejected_until_ms: Type.Optional(Time),
             ejected_reason: Type.Optional(Type.String({ maxLength: 32 })),
-            ejections: Type.Optional(Count)
+            ejections: Type.Optional(Count),
+            reason: Type.Optional(Type.String({ maxLength: 32 })),
+            source: Type.Optional(Source)
           }),
           { maxItems: 8 } // targets of a rule
         )

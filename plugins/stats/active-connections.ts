@@ -4,6 +4,7 @@ import type { ActivePort } from '../../agent/wire/journal-report.ts'
 import type { Release } from '../../kernel/base/releases.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Report } from './report-validation.ts'
+import { openUnendedReports } from './unended-reports.ts'
 
 const offlineMs = 30_000
 
@@ -31,8 +32,10 @@ export interface ActiveConnections {
 
 export function openActiveConnections({
   clock,
-  control
-}: Pick<Kernel, 'clock' | 'control'>): ActiveConnections {
+  control,
+  log
+}: Pick<Kernel, 'clock' | 'control' | 'log'>): ActiveConnections {
+  const unended = openUnendedReports({ clock, log })
   const reported = new Map<string, Ports>() // by client
   const partial = new Map<string, Ports>() // by client; from reports that are still incomplete
   const removals = new Map<string, Release>() // timers of offline clients
@@ -43,6 +46,7 @@ export function openActiveConnections({
     active: readonly ActivePort[]
   ): void {
     if (control.peers.find(clientId)?.isElsewhere !== false) return
+    unended.part({ clientId, last })
     const ports: Ports = (part === 0 ? undefined : partial.get(clientId)) ?? new Map()
     for (const { ruleId, port, connections } of active)
       ports.set(ruleId, (ports.get(ruleId) ?? new Map<number, number>()).set(port, connections))
@@ -60,6 +64,7 @@ export function openActiveConnections({
 
   function left(clientId: string): void {
     partial.delete(clientId)
+    unended.forget(clientId)
     cancelRemoval(clientId)
     const peer = control.peers.find(clientId)
     if (peer?.isElsewhere) reported.delete(clientId)

@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import { Type } from '../../kernel/cli/args.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
 import { formatSize } from '../../kernel/platform/format-size.ts'
-import { liveTrafficSlot, RuleArg } from '../rules/command-exports.ts'
+import { findRuleId, liveTrafficSlot, RuleArg } from '../rules/command-exports.ts'
 import type { RuleStats } from './schema.ts'
 
 const everyMs = 5_000
@@ -26,7 +26,8 @@ const stats = defineCommand({
   positional: ['rule'],
   until: 'stopped',
   async run({ api, args: { rule, by, watch }, print, signal }) {
-    const parts = { path: { rule_id: rule }, query: by ? { [`per_${by}`]: true } : {} }
+    const path = { rule_id: await findRuleId(api, rule) }
+    const parts = { path, query: by ? { [`per_${by}`]: true } : {} }
     const read = async () => ({
       ...(await api.call('GET /v1/rules/{rule_id}/stats', parts)),
       at: performance.now()

@@ -1,7 +1,7 @@
 // Reports hold absolute totals. These functions compute the increase over the committed totals.
 import { type Counts, isLower, isSame, minus, noCounts, plus } from '../../agent/wire/counters.ts'
 import type { JournalRow } from '../../agent/wire/journal-report.ts'
-import type { CommittedBytes } from './exports.ts'
+import type { CommittedBytes, CommittedTarget } from './exports.ts'
 import { type OwnedRow, rowKey } from './tables.ts'
 
 export interface Comparison {
@@ -30,11 +30,12 @@ export const latestMinute = (rows: readonly JournalRow[]): number | null =>
     .map(({ key }) => Number(key))
     .sort((a, b) => b - a)[0] ?? null
 
-/** Returns one row per key. Adds the spans of a rule to its row of kind 'rule'. */
+/** Returns one row per key. Adds the bytes of the spans of a rule to its row of kind 'rule', which has its other counts. */
 export function sumByRule(added: readonly OwnedRow[]): OwnedRow[] {
   const totals = new Map<string, OwnedRow>()
   for (const row of added) {
-    const total = isSpan(row.kind) ? { ...row, kind: 'rule', key: '' } : row
+    const { bytesIn, bytesOut } = row
+    const total = isSpan(row.kind) ? { ...row, ...noCounts, kind: 'rule', key: '', bytesIn, bytesOut } : row
     const sum = totals.get(rowKey(total))
     totals.set(rowKey(total), sum ? { ...sum, ...plus(sum, total) } : total)
   }
@@ -42,6 +43,33 @@ export function sumByRule(added: readonly OwnedRow[]): OwnedRow[] {
 }
 
 export const committedBytes = (clientId: string, added: readonly OwnedRow[]): CommittedBytes[] =>
-  added.flatMap(({ owner, ruleId, kind: span, key, bytesIn, bytesOut }) =>
-    isSpan(span) ? [{ clientId, owner, ruleId, span, startSecs: Number(key), bytesIn, bytesOut }] : []
-  )
+  added.flatMap(({ kind: span, key, owner, ruleId, rejected, overflows, ...row }) => {
+    if (!isSpan(span)) return []
+    const { bytesIn, bytesOut, datagramsIn, datagramsOut, connections } = row
+    const counts = {
+      bytesIn,
+      bytesOut,
+      datagramsIn,
+      datagramsOut,
+      connections,
+      refused: rejected + overflows
+    }
+    return [{ clientId, owner, ruleId, span, startSecs: Number(key), ...counts }]
+  })
+
+/** `nowSecs`: for targets of rules without a span in this part of the report. */
+export function committedTargets(
+  clientId: string,
+  added: readonly OwnedRow[],
+  nowSecs: number
+): CommittedTarget[] {
+  const latest = new Map<string, number>()
+  for (const { ruleId, kind, key } of added)
+    if (isSpan(kind)) latest.set(ruleId, Math.max(Number(key), latest.get(ruleId) ?? 0))
+  return added.flatMap(({ kind, key: target, owner, ruleId, bytesIn, bytesOut, connections }) => {
+    const startSecs = latest.get(ruleId) ?? nowSecs
+    return kind === 'target'
+      ? [{ clientId, owner, ruleId, target, startSecs, bytesIn, bytesOut, connections }]
+      : []
+  })
+}

@@ -5,7 +5,7 @@ import type { Principal } from '../../kernel/http/principal.ts'
 import { defineSlot } from '../../kernel/slot.ts'
 import type { RuleStats, Summary } from './schema.ts'
 
-/** Newly committed payload bytes of a rule. */
+/** Newly committed counts of a rule in a minute or an hour. Bytes can be 0: a refused connection delivers none. */
 export interface CommittedBytes {
   readonly clientId: string
   readonly owner: string
@@ -15,14 +15,37 @@ export interface CommittedBytes {
   readonly span: 'minute' | 'hour'
   readonly bytesIn: number
   readonly bytesOut: number
+  readonly datagramsIn: number
+  readonly datagramsOut: number
+  /** Connections and flows that were opened. */
+  readonly connections: number
+  /** Connections, flows and datagrams that were refused or dropped. */
+  readonly refused: number
+}
+
+/** Newly committed counts of a target of a rule. Its bytes are also in `CommittedBytes`. */
+export interface CommittedTarget {
+  readonly clientId: string
+  readonly owner: string
+  readonly ruleId: string
+  readonly target: string // host:port
+  /** The latest minute of the rule in the same report, else the time of the commit: agents count targets without times. */
+  readonly startSecs: number
+  readonly bytesIn: number
+  readonly bytesOut: number
+  readonly connections: number
 }
 
 /** Called after the commit of the transaction. */
 export type AfterCommit = () => void
 
-type OnCommitted = (bytes: readonly CommittedBytes[], em: EntityManager) => Promise<readonly AfterCommit[]>
+type OnCommitted = (
+  bytes: readonly CommittedBytes[],
+  em: EntityManager,
+  targets: readonly CommittedTarget[]
+) => Promise<readonly AfterCommit[]>
 
-/** Called in the ledger's transaction. Gets each committed byte exactly once. */
+/** Called in the ledger's transaction. Gets each committed count exactly once. One of both lists can be empty. */
 export const committedSlot = defineSlot<OnCommitted>('stats.committed')
 
 /** A committed position in a client's journal. */

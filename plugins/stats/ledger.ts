@@ -6,9 +6,15 @@ import type { Log } from '../../kernel/base/log.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { openLinePerMinute, openRefusedRows } from '../rules/exports.ts'
 import type { ActiveConnections } from './active-connections.ts'
-import { committedBytes, latestMinute, sumByRule } from './comparison.ts'
+import { committedBytes, committedTargets, latestMinute, sumByRule } from './comparison.ts'
 import { StatsEpoch } from './entities.ts'
-import { type AfterCommit, type CommittedBytes, committedSlot, type JournalPosition } from './exports.ts'
+import {
+  type AfterCommit,
+  type CommittedBytes,
+  type CommittedTarget,
+  committedSlot,
+  type JournalPosition
+} from './exports.ts'
 import type { Report } from './report-validation.ts'
 import { openReview, type ReviewedReport } from './review.ts'
 import { foldReasons, type RowLimit } from './row-limit.ts'
@@ -18,6 +24,7 @@ import { addTotals, advanceEpochs, type EpochOutcome, putRows, trimEpochs } from
 interface CommittedReport {
   readonly clientId: string
   readonly bytes: readonly CommittedBytes[]
+  readonly targets: readonly CommittedTarget[]
   readonly isCompleted: boolean // this was the last part of a report
   readonly afterCommit: readonly AfterCommit[]
 }
@@ -51,10 +58,11 @@ export function openLedger({ clock, log, filled, owners, activeConnections }: Se
     const completed = committed.filter(({ isCompleted }) => isCompleted).map(({ clientId }) => clientId)
     await owners.reported([...new Set(completed)], em)
     const bytes = committed.flatMap(report => report.bytes)
+    const targets = committed.flatMap(report => report.targets)
     const afterCommit = committed.flatMap(report => report.afterCommit)
-    if (bytes.length > 0)
+    if (bytes.length + targets.length > 0)
       for (const { value: onCommitted } of filled(committedSlot))
-        afterCommit.push(...(await onCommitted(bytes, em)))
+        afterCommit.push(...(await onCommitted(bytes, em, targets)))
     return afterCommit
   }
 
@@ -71,7 +79,8 @@ export function openLedger({ clock, log, filled, owners, activeConnections }: Se
       const { isNew = false, isCompleted = false } = advanced[at] ?? {}
       const { clientId } = one.of
       const bytes = committedBytes(clientId, one.added)
-      return { clientId, bytes, isCompleted, afterCommit: afterCommitOf(one, isNew) }
+      const targets = committedTargets(clientId, one.added, Math.floor(now / 1000))
+      return { clientId, bytes, targets, isCompleted, afterCommit: afterCommitOf(one, isNew) }
     })
   }
 

@@ -173,7 +173,7 @@ function toMetrics(pages: readonly RulePage[]): readonly Metric[] {
     all.counter('svc_rule_dns_failures_total', 'Target names that did not resolve.', 'dnsFailures'),
     all.counter(
       'svc_rule_target_failovers_total',
-      'Connections and flows that another target took.',
+      'Connections and flows that another target took, and flows that left a silent address.',
       'failovers'
     ),
     {

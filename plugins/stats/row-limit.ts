@@ -1,4 +1,4 @@
-// Bounds the rows and reasons that a client's reports can add.
+// Bounds the rows and reasons that a client's reports can add. Each owner of rules there has a share of the rows.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Counts } from '../../agent/wire/counters.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
@@ -8,31 +8,31 @@ import { toRefusedRow, type Validated } from './report-validation.ts'
 import { type OwnedRow, rowKey } from './tables.ts'
 
 const maxRowsPerRule = 20_000 // fits a week of minutes, 90 days of hours, 1,024 ports and a second epoch
-const minRowLimit = 200_000
+const maxRowsPerClient = 200_000 // in equal shares
 const maxReasonsPerRule = 32 // engines and built-in plugins have fewer than 20
 const otherReason = 'other'
 const recountMs = 60_000
 
 export interface RowLimit {
-  /** Refuses new rows beyond the limit of the client. The accepted rows count as stored. */
+  /** Refuses new rows beyond the limit of their owner. The accepted rows count as stored. */
   admit(
     clientId: string,
     rows: readonly OwnedRow[],
     committed: ReadonlyMap<string, Counts>,
     em: EntityManager
   ): Promise<Validated<OwnedRow>>
-  /** Drops the count of a client that joins, because a peer server may have added rows. */
+  /** Drops the counts of a client that joins, because a peer server may have added rows. */
   forget(clientId: string): void
   /** Drops all counts after rows were deleted. */
   reset(): void
 }
 
 export function openRowLimit({ clock }: Pick<Kernel, 'clock'>): RowLimit {
-  /** By client. A count may be stale, because peer servers may delete rows. */
+  /** By client. Counts may be stale, because peer servers may delete rows. */
   const counts = new CommittedMap<string, Counted>()
 
   const countOf = async (clientId: string, em: EntityManager): Promise<Counted> => ({
-    rows: await count('stats_row where client_id = ?', clientId, em),
+    byOwner: await countByOwner(clientId, em),
     at: clock.monotonic()
   })
 
@@ -43,17 +43,24 @@ export function openRowLimit({ clock }: Pick<Kernel, 'clock'>): RowLimit {
     em: EntityManager
   ): Promise<Validated<OwnedRow>> {
     const isNew = (row: OwnedRow): boolean => !committed.has(rowKey(row))
-    const added = rows.filter(isNew).length
-    const known = counts.seenBy(em, clientId) ?? (await countOf(clientId, em))
-    const limit = known.rows + added <= minRowLimit ? minRowLimit : await loadLimit(clientId, em)
-    const mustCount = known.rows + added > limit && clock.monotonic() - known.at >= recountMs
-    const { rows: stored, at } = mustCount ? await countOf(clientId, em) : known
-    counts.setBy(em, clientId, { rows: Math.min(stored + added, Math.max(stored, limit)), at })
-    if (stored + added <= limit) return { accepted: rows, refused: [] }
-    let room = Math.max(0, limit - stored)
-    const { accepted = [], over = [] } = Object.groupBy(rows, row =>
-      !isNew(row) || room-- > 0 ? 'accepted' : 'over'
-    )
+    const addedBy = Map.groupBy(rows.filter(isNew), ({ owner }) => owner)
+    let known = counts.seenBy(em, clientId) ?? (await countOf(clientId, em))
+    let rooms = await roomsFor(addedBy, clientId, known, em)
+    const isFull = addedBy.entries().some(([owner, added]) => added.length > (rooms.get(owner) ?? 0))
+    if (isFull && clock.monotonic() - known.at >= recountMs) {
+      known = await countOf(clientId, em)
+      rooms = await roomsFor(addedBy, clientId, known, em)
+    }
+    const byOwner = new Map(known.byOwner)
+    const { accepted = [], over = [] } = Object.groupBy(rows, row => {
+      if (!isNew(row)) return 'accepted'
+      const room = rooms.get(row.owner) ?? 0
+      if (room <= 0) return 'over'
+      rooms.set(row.owner, room - 1)
+      byOwner.set(row.owner, (byOwner.get(row.owner) ?? 0) + 1)
+      return 'accepted'
+    })
+    counts.setBy(em, clientId, { ...known, byOwner })
     return { accepted, refused: over.map(row => toRefusedRow(row, 'limit')) }
   }
 
@@ -65,19 +72,46 @@ export function openRowLimit({ clock }: Pick<Kernel, 'clock'>): RowLimit {
 }
 
 interface Counted {
-  readonly rows: number
+  readonly byOwner: ReadonlyMap<string, number>
   readonly at: number // monotonic
 }
 
-const loadLimit = async (clientId: string, em: EntityManager): Promise<number> =>
-  Math.max(
-    minRowLimit,
-    maxRowsPerRule * (await count(`stats_total where kind = 'rule' and client_id = ?`, clientId, em))
-  )
+/** Returns how many rows each owner may still add. */
+async function roomsFor(
+  addedBy: ReadonlyMap<string, readonly OwnedRow[]>,
+  clientId: string,
+  { byOwner }: Counted,
+  em: EntityManager
+): Promise<Map<string, number>> {
+  const owners = new Set([...byOwner.keys(), ...addedBy.keys()])
+  const share = Math.floor(maxRowsPerClient / owners.size)
+  const rooms = new Map<string, number>()
+  for (const [owner, added] of addedBy) {
+    const stored = byOwner.get(owner) ?? 0
+    const isWithin = stored + added.length <= share
+    const limit = isWithin ? share : Math.max(share, maxRowsPerRule * (await countRules(clientId, owner, em)))
+    rooms.set(owner, limit - stored)
+  }
+  return rooms
+}
 
-async function count(from: string, clientId: string, em: EntityManager): Promise<number> {
-  const [found] = await em.execute<{ rows: number }[]>(`select count(*) as rows from ${from}`, [clientId])
-  return Number(found?.rows ?? 0)
+async function countByOwner(clientId: string, em: EntityManager): Promise<Map<string, number>> {
+  const found = await em.execute<{ owner: string; rows: number | string }[]>(
+    `select coalesce(owned.owner, '') as owner, sum(stored.rows) as rows
+     from (select rule_id, count(*) as rows from stats_row where client_id = ? group by rule_id) stored
+     left join (select rule_id, max(owner) as owner from stats_total where client_id = ? group by rule_id) owned
+     on owned.rule_id = stored.rule_id group by 1`,
+    [clientId, clientId]
+  )
+  return new Map(found.map(({ owner, rows }) => [owner, Number(rows)]))
+}
+
+async function countRules(clientId: string, owner: string, em: EntityManager): Promise<number> {
+  const [found] = await em.execute<{ rules: number | string }[]>(
+    `select count(*) as rules from stats_total where kind = 'rule' and client_id = ? and owner = ?`,
+    [clientId, owner]
+  )
+  return Number(found?.rules ?? 0)
 }
 
 /**

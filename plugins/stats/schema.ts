@@ -55,7 +55,9 @@ const counts = {
   datagrams_out: Count('Delivered to the caller.'),
   active_flows: Count('Open UDP flows.'),
   flows_dropped_overflow: Count('UDP flows dropped at the flow cap.'),
-  target_failovers: Count('Connections and flows that another target took after a failed dial.'),
+  target_failovers: Count(
+    'Connections and flows that another target took after a failed dial. Also counts each time a flow left a target that did not answer.'
+  ),
   rejected: Type.Record(Type.String(), Count('Refusals for one reason.'), {
     description: 'Refused connections, and dropped datagrams, by reason.',
     examples: [{ descriptors: 1 }]

@@ -1,5 +1,3 @@
-import type { Sample } from './samples.ts'
-
 const maxColumns = 32
 const eighths = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉']
 
@@ -8,7 +6,3 @@ export function bar(value: number, max: number): string {
   const steps = max === 0 ? 0 : Math.ceil((value / max) * maxColumns * 8)
   return '█'.repeat(Math.floor(steps / 8)) + (steps % 8 === 0 ? '' : eighths[steps % 8])
 }
-
-/** Formats samples as comma-separated values with \n between lines. Numbers need no quotes. */
-export const csv = (samples: readonly Sample[]): string =>
-  ['ts,bytes_in,bytes_out', ...samples.map(row => `${row.ts},${row.bytes_in},${row.bytes_out}`)].join('\n')

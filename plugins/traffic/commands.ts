@@ -5,21 +5,27 @@ import { Type } from '../../kernel/cli/args.ts'
 import { type Api, type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
 import { formatSize } from '../../kernel/platform/format-size.ts'
 import { ClientArg, findClientId } from '../clients/exports.ts'
+import { findRuleId, RuleArg } from '../rules/command-exports.ts'
 import { UserArg } from '../users/command-exports.ts'
-import { bar, csv } from './chart.ts'
+import { bar } from './chart.ts'
 import type { Traffic } from './schema.ts'
+import { topCsv, trafficCsv } from './traffic-csv.ts'
 
-const Span = {
+const csv = Type.Optional(Type.Boolean({ description: 'Comma-separated values, for a spreadsheet.' }))
+const Window = {
   from: Type.Optional(
     Type.String({ description: 'RFC 3339, a date (UTC), or Unix seconds; default: 24 h before --to.' })
   ),
-  to: Type.Optional(Type.String({ description: 'Same forms; default: now.' })),
+  to: Type.Optional(Type.String({ description: 'Same forms; default: now.' }))
+}
+const Span = {
+  ...Window,
   bucket: Type.Optional(
     Type.Union([Type.Literal('1m'), Type.Literal('1h')], {
       description: 'Default: 1m for a day or less within the last week, else 1h.'
     })
   ),
-  csv: Type.Optional(Type.Boolean({ description: 'Comma-separated values, for a spreadsheet.' }))
+  csv
 }
 
 interface SpanArgs {
@@ -50,18 +56,23 @@ async function show(
   { api, args, print }: CommandCall<SpanArgs & Record<string, string>>,
   read: Read
 ): Promise<void> {
-  const to = args.to === undefined ? Math.ceil(systemClock.now() / 1000) : parseSecs('to', args.to)
-  const from = args.from === undefined ? to - 86_400 : parseSecs('from', args.from)
   const { bucket } = args
-  const { samples } = await read(api, args, { from, to, ...(bucket && { bucket }) })
-  if (args.csv) return print.line(csv(samples))
+  const { samples } = await read(api, args, { ...toWindow(args), ...(bucket && { bucket }) })
+  if (args.csv) return print.text(trafficCsv({ samples }).trimEnd())
   const most = Math.max(0, ...samples.map(({ bytes_in, bytes_out }) => bytes_in + bytes_out))
   print.data(samples, [
     ['time', ({ ts }) => new Date(ts * 1000).toISOString().slice(0, 16).replace('T', ' ')],
     ['in', ({ bytes_in }) => formatSize(bytes_in)],
     ['out', ({ bytes_out }) => formatSize(bytes_out)],
+    ['connections', ({ connections }) => String(connections)],
+    ['refused', ({ refused }) => String(refused)],
     ['total', ({ bytes_in, bytes_out }) => bar(bytes_in + bytes_out, most)]
   ])
+}
+
+function toWindow(args: Pick<SpanArgs, 'from' | 'to'>): Window {
+  const to = args.to === undefined ? Math.ceil(systemClock.now() / 1000) : parseSecs('to', args.to)
+  return { from: args.from === undefined ? to - 86_400 : parseSecs('from', args.from), to }
 }
 
 const date = /^\d{4}-\d\d-\d\d$/ // midnight, UTC
@@ -87,7 +98,48 @@ function isInvalidDay(text: string, ms: number): boolean {
   )
 }
 
+const rankings = Type.Union(
+  [Type.Literal('rule'), Type.Literal('client'), Type.Literal('owner'), Type.Literal('target')],
+  { description: 'Default: rule.' }
+)
+
+const top = defineCommand({
+  name: 'traffic top',
+  summary: 'Rank rules, clients, owners or targets by their bytes.',
+  args: Type.Object({
+    by: Type.Optional(rankings),
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 100, description: 'Number of rows; default: 10.' })
+    ),
+    ...Window,
+    csv
+  }),
+  async run({ api, args: { by = 'rule', limit, ...args }, print }) {
+    const query = { ...toWindow(args), by, ...(limit && { limit }) }
+    const rows = await api.call('GET /v1/traffic/top', { query })
+    if (args.csv) return print.text(topCsv(rows).trimEnd())
+    const most = Math.max(0, ...rows.map(({ bytes_in, bytes_out }) => bytes_in + bytes_out))
+    print.data(rows, [
+      [by, ({ key }) => key],
+      ['name', ({ name }) => name ?? '-'],
+      ['in', ({ bytes_in }) => formatSize(bytes_in)],
+      ['out', ({ bytes_out }) => formatSize(bytes_out)],
+      ['connections', ({ connections }) => String(connections)],
+      ['refused', ({ refused }) => String(refused)],
+      ['total', ({ bytes_in, bytes_out }) => bar(bytes_in + bytes_out, most)]
+    ])
+  }
+})
+
 export const commands = [
+  top,
+  defineTraffic(
+    'rule',
+    'Show the traffic of a rule over time.',
+    { rule: RuleArg },
+    async (api, { rule = '' }, query) =>
+      api.call('GET /v1/rules/{rule_id}/traffic', { path: { rule_id: await findRuleId(api, rule) }, query })
+  ),
   defineTraffic(
     'user',
     'Show the traffic of a user over time.',

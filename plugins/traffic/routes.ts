@@ -2,8 +2,19 @@ import { Type } from 'typebox'
 import { clientNotFound, invalidTimeRange, notOwner, userNotFound } from '../../kernel/base/errors.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
 import { ClientId, UserId } from '../../kernel/http/schema.ts'
-import { ClientQuery, GlobalQuery, Traffic as Reply, UserQuery } from './schema.ts'
+import { ruleNotFound } from '../rules/exports.ts'
+import {
+  ClientQuery,
+  GlobalQuery,
+  Traffic as Reply,
+  RuleId,
+  RuleQuery,
+  TopQuery,
+  TopRow,
+  UserQuery
+} from './schema.ts'
 import type { Traffic } from './traffic.ts'
+import { topCsv, trafficCsv } from './traffic-csv.ts'
 import { outOfRetention } from './window.ts'
 
 interface Deps {
@@ -18,6 +29,7 @@ const ofUser = defineRoute({
   action: 'traffic.of-user',
   access: 'user',
   summary: 'Returns the traffic of a user by minute or hour.',
+  csv: trafficCsv,
   schema: () => ({
     params: Type.Object({ user_id: UserId }),
     query: UserQuery,
@@ -32,8 +44,9 @@ const ofClient = defineRoute({
   method: 'GET',
   url: '/v1/clients/:client_id/traffic',
   action: 'traffic.of-client',
-  access: 'superadmin',
+  access: 'viewer',
   summary: 'Returns the traffic of a client by minute or hour.',
+  csv: trafficCsv,
   schema: () => ({
     params: Type.Object({ client_id: ClientId }),
     query: ClientQuery,
@@ -47,10 +60,41 @@ const ofAll = defineRoute({
   method: 'GET',
   url: '/v1/traffic/global',
   action: 'traffic.of-all',
-  access: 'superadmin',
+  access: 'viewer',
   summary: 'Returns the traffic of all rules by minute or hour.',
+  csv: trafficCsv,
   schema: () => ({ query: GlobalQuery, reply: Reply, errors: windowErrors }),
   run: ({ traffic }: Deps, { query }) => traffic.ofAll(query)
 })
 
-export const routes = [ofUser, ofClient, ofAll]
+const ofRule = defineRoute({
+  method: 'GET',
+  url: '/v1/rules/:rule_id/traffic',
+  action: 'traffic.of-rule',
+  access: 'user',
+  summary: 'Returns the traffic of a rule by minute or hour.',
+  description: 'Answers for 7 days after the rule was deleted, for its last owner and callers who see all.',
+  csv: trafficCsv,
+  schema: () => ({
+    params: Type.Object({ rule_id: RuleId }),
+    query: RuleQuery,
+    reply: Reply,
+    errors: [...windowErrors, ruleNotFound, notOwner]
+  }),
+  run: ({ traffic }: Deps, { params, query, principal }) => traffic.ofRule(params.rule_id, query, principal)
+})
+
+const top = defineRoute({
+  method: 'GET',
+  url: '/v1/traffic/top',
+  action: 'traffic.top',
+  access: 'user',
+  summary: 'Ranks rules, clients, owners or targets by their bytes.',
+  description:
+    'The largest sum first. Superadmins see everything, others their own. Targets are counted by whole hours.',
+  csv: topCsv,
+  schema: () => ({ query: TopQuery, reply: Type.Array(TopRow), errors: windowErrors }),
+  run: ({ traffic }: Deps, { query, principal }) => traffic.top(query, principal)
+})
+
+export const routes = [ofUser, ofClient, ofRule, ofAll, top]

@@ -1,13 +1,22 @@
 import { type Static, Type } from 'typebox'
-import { ClientId, closed, UserId } from '../../kernel/http/schema.ts'
+import { closed } from '../../kernel/http/schema.ts'
+import { IdFilter, UserFilter } from '../http/exports.ts'
 import { invalidBucket } from './window.ts'
+
+export const RuleId = Type.String({
+  description: 'ULID of a rule, also of one that was deleted in the last 7 days.',
+  examples: ['01KCD3F0P7Q4Y6Z8V1T5S9R2NB']
+})
 
 const Count = (description: string, example: number) =>
   Type.Integer({ minimum: 0, description, examples: [example] })
 
-const span = {
+const window = {
   from: Count('First second, Unix time.', 1_767_225_600),
-  to: Count('First second after the window, Unix time.', 1_767_229_200),
+  to: Count('First second after the window, Unix time.', 1_767_229_200)
+}
+const span = {
+  ...window,
   bucket: Type.Optional(
     Type.Union([Type.Literal('1m'), Type.Literal('1h')], {
       code: invalidBucket.code,
@@ -18,13 +27,53 @@ const span = {
 
 export const UserQuery = closed({
   ...span,
-  client_id: Type.Optional(Type.String({ ...ClientId, description: 'Only on this client.' }))
+  client_id: Type.Optional(IdFilter('Only on this client.'))
 })
 export const ClientQuery = closed({
   ...span,
-  user_id: Type.Optional(Type.String({ ...UserId, description: 'Only of this user.' }))
+  user_id: Type.Optional(UserFilter('Only of this user.'))
 })
 export const GlobalQuery = closed(span)
+export const RuleQuery = closed(span)
+
+const by = [Type.Literal('rule'), Type.Literal('client'), Type.Literal('owner'), Type.Literal('target')]
+
+export const TopQuery = closed({
+  ...window,
+  by: Type.Optional(Type.Union(by, { description: 'What to rank; default: rule.', examples: ['rule'] })),
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 100,
+      code: 'invalid_limit',
+      description: 'Number of rows, 1 to 100; default: 10.'
+    })
+  )
+})
+
+const sums = {
+  bytes_in: Count('Delivered to targets.', 1_200),
+  bytes_out: Count('Delivered to callers.', 56_000),
+  connections: Count('Connections and flows that were opened.', 12),
+  refused: Count('Connections, flows and datagrams that were refused or dropped.', 0)
+}
+
+export const TopRow = closed(
+  {
+    key: Type.String({
+      description: 'The id of the rule, client or owner, or host and port of the target.',
+      examples: ['10.0.0.5:80']
+    }),
+    name: Type.Union([Type.String(), Type.Null()], {
+      description:
+        'The name of the rule, or its client and port; the name of the client or user; null for targets and for what was deleted.',
+      examples: ['paris:8080']
+    }),
+    ...sums
+  },
+  { $id: 'TrafficTopRow' }
+)
+export type TopRow = Static<typeof TopRow>
 
 export const Traffic = closed(
   {
@@ -37,8 +86,9 @@ export const Traffic = closed(
           description: 'Start of the minute or hour of delivery, Unix seconds.',
           examples: [1_767_225_600]
         }),
-        bytes_in: Count('Delivered to targets.', 1_200),
-        bytes_out: Count('Delivered to callers.', 56_000)
+        ...sums,
+        datagrams_in: Count('Delivered to targets; 0 for TCP.', 0),
+        datagrams_out: Count('Delivered to callers; 0 for TCP.', 0)
       }),
       { description: 'Minutes or hours without traffic are omitted.' }
     ),

@@ -130,11 +130,17 @@ t.test('a port in use stops the start and names the configuration key', async t 
 t.test('a connection is closed if the scraper reads nothing for 30 s', async t => {
   const clock = fakeClock()
   const scrape = async () => Readable.from([Buffer.alloc(16 * 2 ** 20)]) // more than socket buffers hold
-  const { port, close } = await openListener({ clock, log: recordLog([]), listen: '127.0.0.1:0', scrape })
+  const { port, close } = await openListener({
+    clock,
+    log: recordLog([]),
+    listen: '127.0.0.1:0',
+    isKnownHost: () => true,
+    scrape
+  })
   t.teardown(close)
   const socket = connect(port, '127.0.0.1').on('error', () => {}) // the listener resets it
   t.teardown(() => socket.destroy())
-  socket.write('GET /metrics HTTP/1.1\r\nhost: a\r\n\r\n')
+  socket.write('GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n')
   await once(socket, 'readable')
 
   await clock.advance(40_000)
@@ -146,7 +152,13 @@ t.test('a connection is closed if the scraper reads nothing for 30 s', async t =
 t.test('one of 64 silent scrapers is closed to make room for the next', async t => {
   const scrape = async () => Readable.from([Buffer.from('svc_x 1\n')])
   const listen = '127.0.0.1:0'
-  const { port, close } = await openListener({ clock: fakeClock(), log: recordLog([]), listen, scrape })
+  const { port, close } = await openListener({
+    clock: fakeClock(),
+    log: recordLog([]),
+    listen,
+    isKnownHost: () => true,
+    scrape
+  })
   t.teardown(close)
   const silent = Array.from({ length: 64 }, () => connect(port, '127.0.0.1').on('error', () => {}))
   for (const socket of silent) t.teardown(() => socket.destroy())

@@ -114,7 +114,13 @@ t.test('the oldest of five unread pages is closed', async t => {
 
 async function startListener(t: Test) {
   const { made, clock, scrape } = open()
-  const { port, close } = await openListener({ clock, log: recordLog([]), listen: '127.0.0.1:0', scrape })
+  const { port, close } = await openListener({
+    clock,
+    log: recordLog([]),
+    listen: '127.0.0.1:0',
+    isKnownHost: () => true,
+    scrape
+  })
   t.teardown(close)
   const begin = async (): Promise<IncomingMessage> => {
     const request = get({ host: '127.0.0.1', port, path: '/metrics', agent: false })

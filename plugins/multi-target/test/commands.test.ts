@@ -14,4 +14,10 @@ t.test('rule list shows the health of targets', async t => {
   t.equal(shown('failed', 'healthy', 'unknown'), '1 of 3 failed')
   t.equal(shown('healthy', 'unknown'), 'unknown')
   t.equal(cell({ targets: [{ host: 'a' }] }), 'unknown')
+
+  const failed = (...reasons: readonly string[]) =>
+    cell({ targets: reasons.map(reason => ({ health: { state: 'failed', reason } })) })
+  t.equal(failed('dns_nxdomain'), 'failed: dns_nxdomain')
+  t.equal(failed('refused', 'refused'), 'failed: refused')
+  t.equal(failed('refused', 'timeout'), 'failed')
 })

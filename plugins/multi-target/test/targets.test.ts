@@ -20,7 +20,14 @@ const targets = [
   { host: '10.0.0.1', port: 80, priority: 7 },
   { host: '10.0.0.2', port: 80, priority: 3 }
 ]
-const unknown = { state: 'unknown', consecutive_failures: 0, last_failure_at: null, last_success_at: null }
+const unknown = {
+  state: 'unknown',
+  reason: null,
+  source: null,
+  consecutive_failures: 0,
+  last_failure_at: null,
+  last_success_at: null
+}
 
 async function targetsFixture(t: Test) {
   const on = await rulesFixture(t, { plugins })
@@ -98,6 +105,27 @@ t.test('reported health is shown with the targets, in the order of the rule', as
     }
   ])
   t.match(await on.call('GET', '/v1/rules'), { body: [{ targets: shown.targets }] })
+})
+
+t.test('a failed target is shown with the reason and the source of its state', async t => {
+  const { on, agent } = await targetsFixture(t)
+  const { rule_id } = (await on.push()).body
+
+  const dead = { consecutive_failures: 1, reason: 'dns_nxdomain', source: 'probe' } as const
+  agent.channel.send(Health, { rules: [{ rule_id, targets: [{ ...dead, state: 'failed' }] }] })
+  const shown = await until(
+    () => on.get(rule_id),
+    ({ targets }) => JSON.stringify(targets).includes('failed')
+  )
+  t.match(shown.targets, [{ health: { state: 'failed', reason: 'dns_nxdomain', source: 'probe' } }])
+
+  const back = { consecutive_failures: 0, source: 'traffic', state: 'healthy' } as const
+  agent.channel.send(Health, { rules: [{ rule_id, targets: [back] }] })
+  const healed = await until(
+    () => on.get(rule_id),
+    ({ targets }) => JSON.stringify(targets).includes('healthy')
+  )
+  t.match(healed.targets, [{ health: { state: 'healthy', reason: null, source: 'traffic' } }])
 })
 
 t.test('a new target does not inherit the health of the target in its place', async t => {
@@ -193,19 +221,19 @@ t.test('impossible health is ignored, and no value breaks a route', async t => {
   )
 })
 
-t.test('known target health of rules with several targets or health checks is a metric', async t => {
+t.test('known target health is a metric, and so is why a target has failed', async t => {
   const { on, agent, clientId } = await targetsFixture(t)
   const { rule_id } = (await on.push({ targets })).body
   const { rule_id: single } = (await on.push({ listen_port: 1 })).body
   const { rule_id: checked } = (await on.push({ listen_port: 2, health_check_interval_secs: 5 })).body
-  const samples = async () => {
+  const samples = async (of = 'svc_rule_target_healthy') => {
     const found = await Promise.all(
       on.server
         .depsOf('http')
         .metrics()
         .map(({ value: collect }) => collect())
     )
-    return [...(found.flat().find(({ name }) => name === 'svc_rule_target_healthy')?.samples ?? [])]
+    return [...(found.flat().find(({ name }) => name === of)?.samples ?? [])]
   }
   t.same(await samples(), [])
   const healthy = { state: 'healthy' as const, consecutive_failures: 0 }
@@ -213,12 +241,12 @@ t.test('known target health of rules with several targets or health checks is a 
 
   agent.channel.send(Health, {
     rules: [
-      { rule_id: single, targets: [failed] },
+      { rule_id: single, targets: [{ ...failed, reason: 'dns_nxdomain', source: 'probe' }] },
       { rule_id: checked, targets: [failed] },
       { rule_id, targets: [failed, healthy] } // by priority
     ]
   })
-  await until(samples, found => found.length === 3)
+  await until(samples, found => found.length === 4)
 
   const of = (rule: string, target: string, value: number) => ({
     labelValues: [clientId, '_operator', rule, target],
@@ -226,10 +254,24 @@ t.test('known target health of rules with several targets or health checks is a 
   })
   t.same(
     (await samples()).toSorted((a, b) => (String(a.labelValues) < String(b.labelValues) ? -1 : 1)),
-    [of(rule_id, '10.0.0.1:80', 1), of(rule_id, '10.0.0.2:80', 0), of(checked, '10.0.0.1:80', 0)].toSorted(
-      (a, b) => (String(a.labelValues) < String(b.labelValues) ? -1 : 1)
-    )
+    [
+      of(rule_id, '10.0.0.1:80', 1),
+      of(rule_id, '10.0.0.2:80', 0),
+      of(single, '10.0.0.1:80', 0),
+      of(checked, '10.0.0.1:80', 0)
+    ].toSorted((a, b) => (String(a.labelValues) < String(b.labelValues) ? -1 : 1))
   )
+  const why = (await samples('svc_rule_target_failed')).map(({ labelValues }) => labelValues.slice(2))
+  t.same(
+    why.toSorted(),
+    [
+      [rule_id, '10.0.0.2:80', '', ''],
+      [single, '10.0.0.1:80', 'dns_nxdomain', 'probe'],
+      [checked, '10.0.0.1:80', '', '']
+    ].toSorted()
+  )
+  const ejected = new Set((await samples('svc_rule_target_ejected')).map(({ labelValues }) => labelValues[2]))
+  t.same(ejected, new Set([rule_id, checked]), 'a rule without a choice ejects none')
 })
 
 t.test('health is shown for new targets while former targets stay stored for their last bytes', async t => {

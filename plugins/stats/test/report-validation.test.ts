@@ -3,6 +3,7 @@ import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { noCounts } from '../../../agent/wire/counters.ts'
 import type { ReportRow } from '../../../agent/wire/journal-report.ts'
+import { operatorId } from '../../../kernel/identity/identity.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { notOnPostgres } from '../../../test/support/store.ts'
 import type { Scrape } from '../../metrics/scrape.ts'
@@ -171,6 +172,7 @@ t.test(
     const on = await statsFixture(t)
     const { agent, clientId, ruleId } = await on.edge()
     const { store } = deps(on)
+    const owner = operatorId
     const numbers = (to: number) =>
       `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${to})`
     await store.change(async em => {
@@ -179,6 +181,9 @@ t.test(
       await em.execute(`insert into stats_row (client_id, epoch, rule_id, kind, key, bytes_in, bytes_out, connections,
       dns_failures, failovers, rejected) ${numbers(200_000)}
       select '${clientId}', printf('%032x', 20000), '${ruleId}', 'rejected', i, 0, 0, 0, 0, 0, 1 from n`)
+      await em.execute(`insert into stats_total (rule_id, kind, key, client_id, owner, updated_at, bytes_in, bytes_out,
+      connections, dns_failures, failovers, rejected)
+      values ('${ruleId}', 'rejected', 'limit', '${clientId}', '${owner}', 1, 0, 0, 0, 0, 0, 1)`)
     })
 
     await on.report(agent, { rows: [row(ruleId, 'minute', minute, { bytes_in: 5 })] })
@@ -188,11 +193,12 @@ t.test(
     t.equal(await store.read(em => em.count(StatsEpoch, { clientId })), 19_002)
 
     const rowLimit = openRowLimit(on)
-    const countRefused = async () => {
-      const added = { ...noCounts, kind: 'minute', key: minute, ruleId, owner: 'ann' }
+    const countRefused = async (by = owner) => {
+      const added = { ...noCounts, kind: 'minute', key: minute, ruleId, owner: by }
       return (await store.change(em => rowLimit.admit(clientId, [added], new Map(), em))).refused.length
     }
     t.equal(await countRefused(), 1)
+    t.equal(await countRefused('bob'), 0, 'rows of another owner have their own share')
     await store.change(em => em.nativeDelete(StatsRow, { clientId })) // as a peer server prunes old rows
     t.equal(await countRefused(), 1)
     await on.clock.advance(60_000)

@@ -110,6 +110,30 @@ t.test('parts of a report and reports of one batch are each committed once', asy
   t.match(await stats(two.ruleId), { bytes_out: 9 })
 })
 
+t.test('a report whose parts never end names its client in the log', async t => {
+  const { edge, report, log, clock, stats } = await statsFixture(t)
+  const { clientId, agent, ruleId } = await edge()
+  const lines = () => log.filter(({ event }) => event === 'accounting.report_unended')
+  /** Sends parts for the time, one every 10 s. */
+  const sendParts = async (minutes: number, from: number) => {
+    for (let part = from; part <= from + minutes * 6; part++) {
+      const rows = [row(ruleId, 'minute', minute, { bytes_in: part })]
+      await report(agent, { seq: part + 1, part, last: false, rows })
+      await clock.advance(9_750) // with the 250 ms of the batch
+    }
+  }
+
+  await sendParts(4, 0)
+  t.same(lines(), [])
+  await sendParts(2, 25)
+  t.match(lines(), [{ level: 'warn', fields: { client_id: clientId, parts: 31 } }])
+  t.match(await stats(ruleId), { bytes_in: 37 }, 'its bytes are committed')
+
+  await report(agent, { seq: 100, part: 38 })
+  await sendParts(4, 100)
+  t.equal(lines().length, 1, 'a report that ends is forgotten')
+})
+
 t.test('a lower value is refused and logged, but the other rows are committed', async t => {
   const { edge, report, stats, log } = await statsFixture(t)
   const { agent, clientId, ruleId } = await edge()
@@ -240,7 +264,11 @@ t.test(
       span: 'minute',
       startSecs: noon / 1000,
       bytesIn: 10,
-      bytesOut: 1
+      bytesOut: 1,
+      datagramsIn: 0,
+      datagramsOut: 0,
+      connections: 0,
+      refused: 0
     }
     t.strictSame(received, [[difference]])
     t.equal(callbacks, 1)
@@ -374,4 +402,37 @@ t.test('two reports of an agent in one transaction are committed in order', asyn
   await all
 
   t.match(await stats(ruleId), { bytes_in: 25 })
+})
+
+t.test('counts of a minute go to fillers with their time; the total of the rule has them once', async t => {
+  const received: unknown[] = []
+  const plugins = withCommitted(async (bytes, em, targets) => {
+    afterCommit(em, () => received.push(...bytes, ...targets))
+    return []
+  })
+  const { edge, report, stats } = await statsFixture(t, { plugins })
+  const { agent, ruleId } = await edge()
+  const target = row(ruleId, 'target', '10.0.0.1:80', { bytes_in: 5, connections: 3 })
+
+  await report(agent, {
+    rows: [
+      row(ruleId, 'minute', minute, { bytes_in: 5, connections: 3, rejected: 2, overflows: 4 }),
+      row(ruleId, 'rule', '', { connections: 3, overflows: 4 }),
+      row(ruleId, 'rejected', 'loop', { rejected: 2 }),
+      target
+    ]
+  })
+  await report(agent, { seq: 2, rows: [{ ...target, bytes_in: 6 }] })
+
+  t.match(received, [
+    { span: 'minute', startSecs: Number(minute), bytesIn: 5, connections: 3, refused: 6 },
+    { target: '10.0.0.1:80', startSecs: Number(minute), bytesIn: 5, connections: 3 },
+    { target: '10.0.0.1:80', bytesIn: 1, connections: 0 }
+  ])
+  t.match(await stats(ruleId), {
+    bytes_in: 5,
+    connections_total: 3,
+    flows_dropped_overflow: 4,
+    rejected: { loop: 2 }
+  })
 })

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { formatSize } from '../../../kernel/platform/format-size.ts'
-import { bar, csv } from '../chart.ts'
+import { bar } from '../chart.ts'
 
 t.test('a bar is as long as its share, to an eighth of a column', async t => {
   t.equal(bar(0, 0), '')
@@ -16,8 +16,4 @@ t.test('a size is a short number with a unit', async t => {
   t.equal(formatSize(1536), '1.5 kB')
   t.equal(formatSize(500_000_000), '500 MB')
   t.equal(formatSize(Number.MAX_SAFE_INTEGER), '9.0 PB')
-})
-
-t.test('comma-separated values have a header line', async t => {
-  t.equal(csv([{ ts: 60, bytes_in: 1, bytes_out: 2 }]), 'ts,bytes_in,bytes_out\n60,1,2')
 })

@@ -3,6 +3,7 @@ import type { CommandCall } from '../../../kernel/cli/command.ts'
 import { operatorToken } from '../../../kit/test-server.ts'
 import { openApiClient } from '../../cli/api/api-client.ts'
 import { minute, row, statsFixture } from '../../stats/test/fixture.ts'
+import { noCounts } from '../counts.ts'
 import plugin from '../plugin.ts'
 
 type Args = Readonly<Record<string, unknown>>
@@ -28,7 +29,9 @@ t.test('the traffic of a client is found by the name of the client', async t => 
         data: value => void printed.push(value),
         done: text => void printed.push(text),
         value() {},
-        line: text => void printed.push(text)
+        format: 'table',
+        note: text => void printed.push(text),
+        text: text => void printed.push(text)
       }
     }
     const command = plugin.commands?.find(command => command.name === name)
@@ -42,8 +45,20 @@ t.test('the traffic of a client is found by the name of the client', async t => 
   }
   await run('traffic user', { user: '_operator', csv: true })
 
-  const samples = [{ ts: Number(minute), bytes_in: 7, bytes_out: 0 }]
-  t.match(printed, [...Array.from({ length: 6 }, () => samples), `ts,bytes_in,bytes_out\n${minute},7,0`])
+  await run('traffic rule', { rule: ruleId, csv: true })
+  await run('traffic top', {})
+  await run('traffic top', { by: 'client', limit: 1, csv: true })
+
+  const samples = [{ ...noCounts, ts: Number(minute), bytes_in: 7 }]
+  const lines = `ts,bytes_in,bytes_out,connections,refused,datagrams_in,datagrams_out\n${minute},7,0,0,0,0,0`
+  const sums = { bytes_in: 7, bytes_out: 0, connections: 0, refused: 0 }
+  t.same(printed, [
+    ...Array.from({ length: 6 }, () => samples),
+    lines,
+    lines,
+    [{ key: ruleId, name: 'paris:8080', ...sums }],
+    `key,name,bytes_in,bytes_out,connections,refused\n${clientId},paris,7,0,0,0`
+  ])
   await t.rejects(run('traffic user', { user: '_operator', client: 'nowhere' }), { message: /nowhere/ })
 })
 
@@ -60,7 +75,7 @@ t.test('--from 2026 is refused, not read as a second of 1970; a date begins at m
     command?.run({
       args: { from, to: '1800000000' },
       api,
-      print: { data() {}, line() {} }
+      print: { data() {}, text() {} }
     } as unknown as CommandCall<Args>) // the members that this command uses
 
   for (const from of [
