@@ -19,8 +19,10 @@ export default {
     if (event.lost > 0) writer.drop('overrun', event.lost)
     const { ended_share, refused_share } = call.config
     for (const ended of event.ended)
-      if (Math.random() < (ended.end === 'refused' ? refused_share : ended_share))
-        writer.add(formatLine(ended, call.rules.find(ended.ruleId), call.clientId))
+      if (Math.random() < (ended.end === 'refused' ? refused_share : ended_share)) {
+        const rule = call.rules.find(ended.ruleId)
+        writer.add(rule?.owner ?? '', formatLine(ended, rule, call.clientId))
+      }
   },
   stopping: async call => writers.get(call)?.flush(),
   metrics(call) {

@@ -1,12 +1,16 @@
 import { type Static, Type } from 'typebox'
+import { pathProblem } from '../../kernel/platform/path-problem.ts'
 
 export const config = Type.Object({
   to: Type.Optional(
-    Type.String({
-      pattern: '^(file:/.+|unix:/.+|stdout)$',
-      description:
-        'Where lines go: file:/PATH, unix:/PATH (a stream socket that listens), or stdout. Default: nowhere.'
-    })
+    Type.Refine(
+      Type.String({
+        description:
+          'Where lines go: file:/PATH, unix:/PATH (a stream socket that listens), or stdout. Default: nowhere.'
+      }),
+      text => problemOf(text) === null,
+      text => problemOf(text) ?? ''
+    )
   ),
   ended_share: Type.Number({
     minimum: 0,
@@ -32,4 +36,12 @@ export const config = Type.Object({
     description: 'A file of this size gets no more lines until it is rotated.'
   })
 })
+
+function problemOf(to: string): string | null {
+  if (to === 'stdout') return null
+  const [, path] = /^(?:file|unix):(.*)$/s.exec(to) ?? []
+  if (path === undefined) return `must be file:/PATH, unix:/PATH or stdout, got ${JSON.stringify(to)}`
+  return pathProblem(path)
+}
+
 export type Config = Static<typeof config>

@@ -5,6 +5,7 @@ import { reasonOf } from '../../kernel/base/errors.ts'
 import type { Log } from '../../kernel/base/log.ts'
 import type { Destination } from './destination.ts'
 import { formatDropped } from './line.ts'
+import { LineShares } from './line-shares.ts'
 
 const maxWaiting = 16_384 // lines, of some 500 bytes
 const batch = 256
@@ -23,10 +24,11 @@ export class Writer {
   /** Lines. 'limited': over `maxPerSec`; 'failed': refused by the destination; 'overrun': lost by the engine. */
   readonly counts = { written: 0, limited: 0, failed: 0, overrun: 0 }
   readonly #options: Options
-  readonly #waiting: string[] = []
+  readonly #waiting: { readonly owner: string; readonly line: string }[] = []
+  readonly #waitingShares = new LineShares(maxWaiting)
   #unreported = 0 // dropped since the last `dropped` line
   #reportedAt = Number.NEGATIVE_INFINITY
-  #second = { beganAt: Number.NEGATIVE_INFINITY, lines: 0 }
+  #second: { readonly beganAt: number; readonly shares: LineShares } | null = null
   #isReopening = false
   #lostBefore: number | null = null // while the destination fails: the earlier count of `failed`
   #running: Promise<void> | null = null
@@ -37,10 +39,11 @@ export class Writer {
     this.#options = options
   }
 
-  add(line: string): void {
-    if (!this.#isWithinLimit()) this.drop('limited', 1)
-    else if (this.#waiting.length >= maxWaiting) this.drop('failed', 1)
-    else this.#waiting.push(line)
+  /** `owner`: of the line's rule. */
+  add(owner: string, line: string): void {
+    if (!this.#isWithinLimit(owner)) this.drop('limited', 1)
+    else if (!this.#waitingShares.add(owner)) this.drop('failed', 1)
+    else this.#waiting.push({ owner, line })
     this.#run()
   }
 
@@ -73,11 +76,12 @@ export class Writer {
     await this.#options.destination.close()
   }
 
-  #isWithinLimit(): boolean {
+  #isWithinLimit(owner: string): boolean {
     const { clock, maxPerSec } = this.#options
     const now = clock.monotonic()
-    if (now - this.#second.beganAt >= secondMs) this.#second = { beganAt: now, lines: 0 }
-    return this.#second.lines++ < maxPerSec
+    if (!this.#second || now - this.#second.beganAt >= secondMs)
+      this.#second = { beganAt: now, shares: new LineShares(maxPerSec) }
+    return this.#second.shares.add(owner)
   }
 
   get #hasWork(): boolean {
@@ -108,7 +112,9 @@ export class Writer {
 
   async #writeBatch(): Promise<void> {
     const { destination, clock } = this.#options
-    const lines = this.#waiting.splice(0, batch)
+    const taken = this.#waiting.splice(0, batch)
+    for (const { owner } of taken) this.#waitingShares.remove(owner)
+    const lines = taken.map(({ line }) => line)
     const isToReport = this.#state !== 'open' || clock.monotonic() - this.#reportedAt >= secondMs
     const dropped = isToReport ? this.#unreported : 0
     const text = dropped > 0 ? [formatDropped(clock.now(), dropped), ...lines] : lines

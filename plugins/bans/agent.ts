@@ -3,42 +3,39 @@
 import {
   type AgentCall,
   type AgentPlugin,
-  type AgentQueue,
-  type AskedCaller,
-  type ControlStream,
   defineField,
   defineObjectKind,
-  type ExplainStep,
+  type FieldRule,
   type SourceLimit
 } from '../../agent/plugin.ts'
-import { timestamp } from '../../kernel/base/clock.ts'
 import { newId } from '../../kernel/base/id.ts'
 import type { Release } from '../../kernel/base/releases.ts'
 import { addressSet, BanBook } from './ban-book.ts'
-import {
-  type Ban,
-  BanRemove,
-  BanSet,
-  banKind,
-  capability,
-  key,
-  maxReported,
-  messages,
-  Policy,
-  Report,
-  refusal
-} from './wire.ts'
+import { type BanLog, openBanLog } from './ban-log.ts'
+import { BanRate } from './ban-rate.ts'
+import { BanReporter } from './ban-reporter.ts'
+import { explainBan } from './explain-ban.ts'
+import { type Ban, BanRemove, BanSet, banKind, capability, key, messages, Policy, refusal } from './wire.ts'
 
-const retryMs = 60_000
-const maxQueued = 10_000 // capacity of a queue
+interface RulePolicy {
+  readonly policy: Policy
+  readonly owner: string
+}
 
 /** State of one agent. A process can run several agents, so it is stored by their call. */
 interface State {
   readonly book: BanBook
-  readonly queue: AgentQueue // bans to report to the server
-  report: () => void
-  cancelEnd: Release
+  readonly reporter: BanReporter
+  readonly log: BanLog
+  readonly rate: BanRate
+  readonly policies: Map<string, RulePolicy> // of the rules in force, by rule id
+  readonly uncut: Ban[] // in force when `enforce` runs next
+  cancelNext: Release
+  isDue: boolean // `enforce` runs in a moment
+  enforcedAt: number // ms since 1970, by the agent's time
 }
+
+const enforceMs = 50
 
 const states = new WeakMap<AgentCall, State>()
 
@@ -46,37 +43,74 @@ const states = new WeakMap<AgentCall, State>()
 function openState(call: AgentCall): State {
   const known = states.get(call)
   if (known) return known
-  const state: State = { book: new BanBook(), queue: call.queue('bans'), report() {}, cancelEnd() {} }
+  const state: State = {
+    book: new BanBook(),
+    reporter: new BanReporter(call),
+    log: openBanLog(call),
+    rate: new BanRate(),
+    policies: new Map(),
+    uncut: [],
+    cancelNext() {},
+    isDue: false,
+    enforcedAt: 0
+  }
   states.set(call, state)
-  for (const { item } of state.queue.first(maxQueued)) state.book.put(JSON.parse(item) as Ban) // as `makeBan` wrote it
+  for (const ban of state.reporter.restore()) addBan(ban, state)
   enforce(call)
   return state
 }
 
-/** Updates the engine's address sets, now and when the next ban ends. */
-function enforce(call: AgentCall): void {
-  const state = openState(call)
-  const now = call.time.now()
-  state.book.forget(now)
-  for (const { set, ...change } of state.book.takeChanges(now)) call.changeAddresses(set, change)
-  void state.cancelEnd()
-  const end = state.book.nextEnd(now)
-  state.cancelEnd = end === null ? () => {} : call.time.at(end, () => enforce(call))
+/** Adds or replaces a ban. Returns false if it is evicted at once, because its rule or owner has newer ones. */
+function addBan(ban: Ban, { book, reporter, log }: State): boolean {
+  const evicted = book.put(ban)
+  if (!evicted) return true
+  reporter.forget(evicted.id)
+  log.evicted(evicted)
+  return evicted !== ban
 }
 
-/** Enforces a ban. Closes the source's live connections if the ban has `live: 'cut'`. */
+/** Updates the engine's address sets and cuts connections of newly banned sources, now and when the next ban ends. */
+function enforce(call: AgentCall): void {
+  const state = openState(call)
+  for (const { set, ...change } of state.book.takeChanges(call.time.now())) call.changeAddresses(set, change)
+  cutLive(state.uncut.splice(0), call)
+  state.isDue = false
+  state.enforcedAt = call.time.now()
+  void state.cancelNext()
+  const next = state.book.nextDue()
+  state.cancelNext = next === null ? () => {} : call.time.at(next, () => enforce(call))
+}
+
+/** Enforces bans of rules together, at most once in 50 ms: each time, the engine looks at all rules and connections. */
+function enforceSoon(call: AgentCall): void {
+  const state = openState(call)
+  if (state.isDue) return
+  state.isDue = true
+  void state.cancelNext()
+  const now = call.time.now()
+  const due = Math.max(now, state.enforcedAt + enforceMs)
+  state.cancelNext = call.time.at(
+    Math.min(due, now + enforceMs), // the clock may be set back
+    () => enforce(call)
+  )
+}
+
+/** Cuts the connections of all sources of a rule together, since the engine looks through its connections each time. */
+function cutLive(bans: readonly Ban[], call: AgentCall): void {
+  const now = call.time.now()
+  const due = bans.filter(({ live, until_ms }) => live === 'cut' && now < until_ms)
+  for (const [ruleId, some] of Map.groupBy(due, ({ rule_id }) => rule_id)) {
+    const rule = ruleId === '' ? null : ({ id }: { readonly id: string }) => id === ruleId
+    call.connections.end({ rule, ids: null, sources: some.map(({ source }) => source), target: null })
+  }
+}
+
+/** Enforces a ban of the server. */
 function putBan(ban: Ban, call: AgentCall): void {
-  const { book } = openState(call)
-  const isNew = book.get(ban.id) === undefined
-  const evicted = book.put(ban)
-  if (evicted)
-    call.log.warn('ban.forgotten', `too many bans: the ban of ${evicted.source} ends early`, {
-      ban: evicted.id
-    })
+  const state = openState(call)
+  const isNew = state.book.get(ban.id) === undefined
+  if (addBan(ban, state) && isNew) state.uncut.push(ban)
   enforce(call)
-  if (!isNew || ban.live !== 'cut' || ban.until_ms <= call.time.now()) return
-  const rule = ban.rule_id === '' ? null : ({ id }: { readonly id: string }) => id === ban.rule_id
-  call.connections.end({ rule, ids: null, source: ban.source, target: null })
 }
 
 const limitName = (cause: Ban['cause'], ruleId: string): string => `bans ${cause} ${ruleId}`
@@ -107,36 +141,40 @@ const field = defineField({
   message: Policy,
   plan(policy, draft, { id }) {
     draft.sourceLimits = [...sourceLimits(id, policy), ...draft.sourceLimits] // ahead of the limits that refuse
+  },
+  opened: setPolicy,
+  changed: setPolicy,
+  gone({ spec: { id } }, call) {
+    const { book, policies, rate } = openState(call)
+    policies.delete(id)
+    rate.forget(id)
+    book.shares.forgetOwner(id)
   }
 })
 
+function setPolicy({ spec: { id, owner }, value: policy }: FieldRule<typeof Policy.body>, call: AgentCall) {
+  const { book, policies } = openState(call)
+  policies.set(id, { policy, owner })
+  book.shares.setOwner(id, owner)
+}
+
 /** Bans a source that exceeded a limit of the rule. */
 function makeBan(source: string, limit: string, ruleId: string, call: AgentCall): void {
-  const rule = call.rules.having(field).find(({ spec: { id } }) => id === ruleId)
+  const state = openState(call)
+  const { policy, owner } = state.policies.get(ruleId) ?? {}
   const cause = (['new_connections', 'failed_handshakes'] as const).find(
     one => limitName(one, ruleId) === limit
   )
-  const { book, queue, report } = openState(call)
   const now = Math.floor(call.time.now())
-  if (!rule || !cause || book.isBanned(source, ruleId, now)) return
-  const { live } = rule.value
-  const ban: Ban = {
-    id: newId(now),
-    source,
-    rule_id: ruleId,
-    cause,
-    live,
-    ...book.nextBan(source, ruleId, rule.value, now)
-  }
-  queue.push(JSON.stringify(ban))
-  putBan(ban, call)
-  const secs = Math.round((ban.until_ms - now) / 1000)
-  call.log.info('ban.made', `${source} is banned for ${secs} s: ${cause}`, {
-    rule: ruleId,
-    source,
-    times: ban.times
-  })
-  report()
+  if (!policy || owner === undefined || !cause || state.book.isBanned(source, ruleId, now)) return
+  if (!state.rate.take(ruleId, now)) return
+  const next = state.book.nextBan(source, ruleId, policy, now)
+  const ban: Ban = { id: newId(now), source, rule_id: ruleId, cause, live: policy.live, ...next }
+  if (!addBan(ban, state)) return
+  state.reporter.add(ban, owner)
+  state.log.made(ban)
+  state.uncut.push(ban)
+  enforceSoon(call)
 }
 
 export default {
@@ -162,7 +200,9 @@ export default {
         putBan(ban, call)
       },
       async withdraw(id, _, call) {
-        openState(call).book.delete(id)
+        const { book, reporter } = openState(call)
+        book.delete(id)
+        reporter.forget(id)
         enforce(call)
         return { done: Promise.resolve() }
       }
@@ -173,12 +213,9 @@ export default {
     const rule = call.rules.find(event.ruleId)
     if (rule) makeBan(event.source, event.limit, rule.id, call)
   },
-  explain,
+  explain: (asked, call) => explainBan(openState(call).book, asked, call.time.now()),
   connected(stream, call) {
-    const state = openState(call)
-    state.report = openReporter(stream, call)
-    stream.signal.addEventListener('abort', call.clock.every(retryMs, state.report), { once: true })
-    state.report()
+    openState(call).reporter.connect(stream)
   },
   metrics(call) {
     const bans = openState(call).book.inForce(call.time.now())
@@ -196,56 +233,10 @@ export default {
     ]
   },
   async start({ call, defer }) {
-    openState(call)
-    defer(() => openState(call).cancelEnd())
+    const state = openState(call)
+    defer(() => {
+      state.reporter.close()
+      return state.cancelNext()
+    })
   }
 } satisfies AgentPlugin
-
-/** Explains how bans affect a caller. Behind a proxy, bans apply to the address in the PROXY header. */
-function explain({ path: { spec, plan }, source, refused }: AskedCaller, call: AgentCall): ExplainStep[] {
-  const { book } = openState(call)
-  const now = call.time.now()
-  const bans = book.bansOn(spec.id, now)
-  if (bans.length === 0) return []
-  const ban = source === null || plan.firstRead ? undefined : book.longestBan(source, spec.id, now)
-  if (ban) {
-    const { id, source: banned, until_ms, cause, rule_id } = ban
-    const from = rule_id === '' ? 'all rules of the client' : 'this rule'
-    const text = `${banned} is banned from ${from} until ${timestamp(until_ms)} by ${causeTexts[cause]}: \`sluice ban list\` shows the reason, \`sluice ban remove ${banned}\` lifts it`
-    return [{ kind: 'ban', id, verdict: 'stop', reason: refusal, text }]
-  }
-  const addressHint = plan.firstRead
-    ? '; bans apply to the address in the PROXY header, not to the proxy'
-    : ''
-  const lately = refused.get(refusal)?.isLast ? '; the last caller was banned' : ''
-  const text = `${bans.length} ${bans.length === 1 ? 'source is' : 'sources are'} banned from it now${lately}${addressHint}`
-  return [{ kind: 'ban', id: spec.id, verdict: 'info', reason: null, text }]
-}
-
-const causeTexts = {
-  operator: 'an operator',
-  new_connections: 'the agent, for too many new connections',
-  failed_handshakes: 'the agent, for failed handshakes'
-} as const satisfies Record<Ban['cause'], string>
-
-/** Returns a function that sends the queued bans in batches. A batch leaves the queue once the server has stored it. */
-function openReporter(stream: ControlStream, call: AgentCall): () => void {
-  const { queue } = openState(call)
-  let last = Promise.resolve()
-
-  async function send(): Promise<void> {
-    for (let items = queue.first(maxReported); items.length > 0; items = queue.first(maxReported)) {
-      const bans = items.map(({ item }) => JSON.parse(item) as Ban)
-      await stream.request(Report, { bans })
-      queue.removeUntil(items.at(-1)?.seq ?? 0)
-    }
-  }
-
-  const logFailed = (error: unknown): void => {
-    if (stream.signal.aborted) return
-    call.log.warn('ban.report_failed', `could not report bans, retrying in a minute: ${String(error)}`)
-  }
-  return () => {
-    last = last.then(() => (stream.signal.aborted ? undefined : send())).catch(logFailed)
-  }
-}

@@ -1,7 +1,7 @@
 // Bans by operators, and those that agents report. Agents store bans in force and, so that a repeated ban lasts longer,
 // those that ended within a day.
 import type { EntityManager } from '@mikro-orm/sql'
-import { defineCode, Fault, limitReached } from '../../kernel/base/errors.ts'
+import { clientNotFound, defineCode, Fault, limitReached } from '../../kernel/base/errors.ts'
 import { newId } from '../../kernel/base/id.ts'
 import { requireCapability } from '../../kernel/control/peers.ts'
 import type { Call, Resource } from '../../kernel/http/route.ts'
@@ -11,7 +11,6 @@ import { normalizePrefix, ruleNotFound } from '../rules/exports.ts'
 import { type BanReader, openBanReader, type Services as ReaderServices } from './ban-reader.ts'
 import {
   type BanCleanup,
-  countBans,
   openBanCleanup,
   openBanInsert,
   openBanReports,
@@ -21,7 +20,7 @@ import { Ban } from './entities.ts'
 import { invalidBan } from './field.ts'
 import { toObjectKey } from './object-kind.ts'
 import type { BanBody, BanRecord } from './schema.ts'
-import { capability, maxBans } from './wire.ts'
+import { capability, maxOperatorBans } from './wire.ts'
 
 export const banNotFound = defineCode('ban_not_found', 404, 8)
 export const bansUnsupported = defineCode('bans_unsupported_by_client', 422, 3)
@@ -53,19 +52,15 @@ export function openBans(deps: Services): Bans {
   async function create(body: BanBody, { change, principal }: OperatorCall): Promise<BanRecord[]> {
     const source = parseSource(body.source)
     const { for_secs = 3600, reason = null, live = 'cut' } = body
-    const bans = await change({ kind: 'ban', id: source }, async em => {
+    const { created, deliveries } = await change({ kind: 'ban', id: source }, async em => {
       const now = clock.now()
-      const created: Ban[] = []
-      for (const scope of await findScopes(body, em)) {
-        if ((await countBans(scope.clientId, em)) >= maxBans)
-          throw new Fault(
-            limitReached,
-            `client ${scope.clientId} has ${maxBans} bans; lift one, or wait until a day after one ends`,
-            { details: { limit: maxBans } }
-          )
-        const ban: Ban = {
+      const scopes = await findScopes(body, em)
+      await requireRoom(scopes, em)
+      const created = scopes.map(
+        (scope): Ban => ({
           id: newId(now),
           ...scope,
+          owner: '',
           source,
           cause: 'operator',
           live,
@@ -77,30 +72,45 @@ export function openBans(deps: Services): Bans {
           liftedAt: null,
           liftedBy: null,
           isSent: true
-        }
-        await insert(ban, em)
-        created.push(ban)
-      }
-      return created
+        })
+      )
+      await insert(created, em)
+      return { created, deliveries: await control.objects.deliverAll(em, created.map(toObjectKey), 'push') }
     })
-    await Promise.all(bans.map(ban => control.objects.deliver(toObjectKey(ban), 'push')))
-    return store.read(em => reader.records(bans, em))
+    await Promise.all(deliveries.map(delivery => delivery.answered()))
+    return store.read(em => reader.records(created, em))
   }
 
   async function lift(banId: string, { change, principal }: OperatorCall): Promise<void> {
-    const ban = await change(resourceOf(banId), async em => {
+    const delivery = await change(resourceOf(banId), async em => {
       const found = await em.findOne(Ban, { id: banId })
       const now = clock.now()
       if (!found || found.liftedAt != null || found.untilMs <= now)
         throw new Fault(banNotFound, `no ban ${banId} is in force`)
       await em.nativeUpdate(Ban, { id: banId }, { liftedAt: now, liftedBy: principal.userId, isSent: false })
       await control.objects.drop(em, toObjectKey(found), 'cut')
-      return found
+      return control.objects.deliver(em, toObjectKey(found), 'remove')
     })
-    await control.objects.deliver(toObjectKey(ban), 'remove')
+    await delivery.answered()
   }
 
   return { ...reader, ...openBanCleanup(deps), report: openBanReports(deps), create, lift }
+}
+
+/** Throws `limit_reached` if a client would get more bans of operators than its bound. Bans that rules cause do not count. */
+async function requireRoom(scopes: readonly Scope[], em: EntityManager): Promise<void> {
+  const where = { cause: 'operator' as const, isSent: true }
+  const ofScopes = Map.groupBy(scopes, ({ clientId }) => clientId)
+  const counts = await em.countBy(Ban, 'clientId', {
+    where: { ...where, clientId: { $in: [...ofScopes.keys()] } }
+  })
+  for (const [clientId, { length }] of ofScopes)
+    if ((counts[clientId] ?? 0) + length > maxOperatorBans)
+      throw new Fault(
+        limitReached,
+        `client ${clientId} has ${maxOperatorBans} bans of operators; lift one, or wait until a day after one ends`,
+        { details: { limit: maxOperatorBans } }
+      )
 }
 
 /** Returns a function that finds the scopes of a ban. It throws if an agent lacks the capability. */
@@ -114,6 +124,11 @@ const openScopes =
       ? members.map(({ id, clientId }) => ({ clientId, ruleId: id }))
       : (asked ? [asked] : await em.find(Client, {})).map(({ id }) => ({ clientId: id, ruleId: '' }))
     const found = asked ? scopes.filter(({ clientId }) => clientId === asked.id) : scopes
+    if (found.length === 0 && rule_id === undefined)
+      throw new Fault(
+        clientNotFound,
+        'no client is enrolled: enroll one with `sluice client enroll`, then ban the source'
+      )
     if (found.length === 0) throw new Fault(ruleNotFound, `rule ${rule_id} is not on client ${client}`)
     for (const { clientId } of found)
       requireCapability(await clients.get(clientId, em), capability, bansUnsupported)

@@ -1,7 +1,7 @@
 import { Type } from '../../kernel/cli/args.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
 import { ClientArg, findClientId } from '../clients/exports.ts'
-import { pushOptionsSlot, RuleArg } from '../rules/command-exports.ts'
+import { findRuleId, pushOptionsSlot, RuleArg } from '../rules/command-exports.ts'
 
 const columns = [
   'source',
@@ -37,7 +37,7 @@ const add = defineCommand({
       body: {
         source,
         ...(client !== undefined && { client: await findClientId(api, client) }),
-        ...(rule !== undefined && { rule_id: rule }),
+        ...(rule !== undefined && { rule_id: await findRuleId(api, rule) }),
         ...(time !== undefined && { for_secs: parseDuration(time) }),
         ...(reason !== undefined && { reason }),
         ...(keep && { live: 'keep' as const })
@@ -61,7 +61,7 @@ const list = defineCommand({
   async run({ api, args: { client, rule, all = false }, print }) {
     const query = {
       ...(client !== undefined && { client: await findClientId(api, client) }),
-      ...(rule !== undefined && { rule_id: rule }),
+      ...(rule !== undefined && { rule_id: await findRuleId(api, rule) }),
       ...(all && { state: 'all' as const })
     }
     print.data(await api.rows('GET /v1/bans', { query }), columns)

@@ -22,12 +22,15 @@ export const Ban = defineEntity({
   tableName: 'bans_ban',
   indexes: [
     { name: 'bans_ban_client', properties: ['clientId', 'untilMs'] },
-    { name: 'bans_ban_rule', properties: ['ruleId'] }
+    { name: 'bans_ban_cause', properties: ['clientId', 'cause', 'isSent'] },
+    { name: 'bans_ban_owner', properties: ['clientId', 'owner', 'id'] },
+    { name: 'bans_ban_rule', properties: ['ruleId', 'id'] }
   ],
   properties: {
     id: p.string().length(26).primary(),
     clientId: p.string().length(26),
     ruleId: p.string().length(26), // '': all rules of the client
+    owner: p.string().length(32), // of the rule that caused it; '': an operator made it
     source: p.string().length(64),
     cause: p.string().length(32).$type<WireBan['cause']>(),
     live: p.string().length(4).$type<WireBan['live']>(),

@@ -2,6 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
 import { fieldUnsupported, ruleField } from '../rules/exports.ts'
+import { coversEverybody } from './covers-everybody.ts'
 import { BanPolicy } from './entities.ts'
 import { capability, daySecs, key, maxBanSecs, maxCount, Policy } from './wire.ts'
 
@@ -51,7 +52,7 @@ export const field = ruleField({
   requires: { capability, refusal: fieldUnsupported },
   message: Policy,
   errors: [invalidBan],
-  parse(given: Static<typeof Body>, { protocol }) {
+  parse(given: Static<typeof Body>, { protocol }, { proxy_in }) {
     const { new_connections = null, failed_handshakes = null, within_secs, for_secs, live } = given
     if (protocol === 'udp')
       throw refusal(
@@ -63,6 +64,12 @@ export const field = ruleField({
       if (Object.keys(given).length === 0) return null
       throw refusal(`/${key}`, 'limit', 'needs new_connections, failed_handshakes, or both')
     }
+    if (Array.isArray(proxy_in) && coversEverybody(proxy_in))
+      throw refusal(
+        `/${key}`,
+        'proxy_in',
+        'is not possible while proxy_in covers every address: any caller could have any source banned; list only your proxies in proxy_in'
+      )
     const times = { within_secs: within_secs ?? 60, for_secs: for_secs ?? 600 }
     return { new_connections, failed_handshakes, ...times, live: live ?? 'cut' }
   },

@@ -31,5 +31,9 @@ export const kind = defineObjectKind({
     const bans = await em.find(Ban, { id: { $in: [...revisions.keys()] }, isSent: true })
     return new Map(bans.map(ban => [ban.id, { revision: revisions.get(ban.id) ?? 0, ban: toWireBan(ban) }]))
   },
+  async owners(rows, em) {
+    const bans = await em.find(Ban, { id: { $in: rows.map(({ id }) => id) }, owner: { $ne: '' } })
+    return new Map(bans.map(({ id, owner }) => [id, owner]))
+  },
   removal: ({ id, revision }) => ({ id, revision })
 })

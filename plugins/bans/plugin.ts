@@ -4,7 +4,7 @@ import { metricsSlot } from '../../kernel/metrics.ts'
 import { definePlugin, type PeerCall } from '../../kernel/plugin.ts'
 import { respond } from '../../kernel/wire/message.ts'
 import { removingSlot } from '../clients/exports.ts'
-import { removedSlot } from '../rules/exports.ts'
+import { journalKindSlot, removedSlot } from '../rules/exports.ts'
 import { type Bans, banNotFound, bansUnsupported, openBans, type Services } from './bans.ts'
 import { fills as commandFills, commands } from './commands.ts'
 import { Ban, BanPolicy } from './entities.ts'
@@ -34,6 +34,7 @@ export default definePlugin<Deps>({
     field,
     ...commandFills,
     objectKindSlot.fill(kind),
+    journalKindSlot.fill('ban'),
     metricsSlot.fillWith(openMetrics),
     removedSlot.fillWith(({ bans }: Deps) => bans.ruleRemoved),
     removingSlot.fillWith(({ bans }: Deps) => bans.clientRemoved)

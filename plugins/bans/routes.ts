@@ -14,7 +14,7 @@ interface Deps {
 const list = defineList({
   url: '/v1/bans',
   action: 'ban.list',
-  access: 'superadmin',
+  access: 'viewer',
   summary: 'Lists bans, newest first.',
   schema: () => ({ query: BanQuery, row: BanRecord, errors: [] }),
   run: ({ bans }: Deps, { query }) => bans.list(query)
@@ -24,7 +24,7 @@ const create = defineRoute({
   method: 'POST',
   url: '/v1/bans',
   action: 'ban.create',
-  access: 'superadmin',
+  access: 'operator',
   status: 201,
   summary: 'Bans a source from a rule, from a client, or from every current client.',
   description: 'An offline client gets the ban when it reconnects.',
@@ -40,7 +40,7 @@ const lift = defineRoute({
   method: 'DELETE',
   url: '/v1/bans/:ban_id',
   action: 'ban.lift',
-  access: 'superadmin',
+  access: 'operator',
   status: 204,
   summary: 'Lifts a ban that is in force.',
   schema: () => ({ params: BanParams, reply: Type.Void(), errors: [banNotFound] }),

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { ClientId, closed, timeOf } from '../../kernel/http/schema.ts'
+import { IdFilter } from '../http/exports.ts'
 import { invalidBan } from './field.ts'
 import { maxBanSecs } from './wire.ts'
 
@@ -73,13 +74,8 @@ export type BanBody = Static<typeof BanBody>
 export const BansMade = closed({ bans: Type.Array(BanRecord, { description: 'One ban per client.' }) })
 
 export const BanQuery = closed({
-  client: Type.Optional(Type.String({ maxLength: 64, description: 'client_id.' })),
-  rule_id: Type.Optional(
-    Type.String({
-      maxLength: 26,
-      description: 'Only bans from this rule, or from all rules of its clients.'
-    })
-  ),
+  client: Type.Optional(IdFilter('client_id.')),
+  rule_id: Type.Optional(IdFilter('Only bans from this rule, or from all rules of its clients.')),
   state: Type.Optional(
     Type.Union([Type.Literal('in_force'), Type.Literal('all')], {
       description: 'Default in_force; all adds bans that ended or were lifted within 30 days.'

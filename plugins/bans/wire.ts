@@ -17,7 +17,11 @@ export const maxBanSecs = 365 * daySecs
 export const maxGrownSecs = 7 * daySecs // longest ban that an agent makes
 /** A ban counts as repeated within this time after the source's last ban ended. */
 export const repeatMs = daySecs * 1000
-export const maxBans = 5_000 // per client, in force or ended within a day
+
+// Bounds per client. The agent counts bans that are in force or ended within a day, the server also older ones.
+export const maxOperatorBans = 5_000
+export const maxRuleBans = 5_000 // that rules cause, in equal parts for the owners of the rules
+export const maxBansPerRule = 500
 
 const count = Type.Integer({ minimum: 1, maximum: maxCount })
 const Live = Type.Union([Type.Literal('cut'), Type.Literal('keep')])
@@ -75,7 +79,7 @@ export const BanRemove = defineRequest({
 
 const Stored = defineMessage({ name: 'sluice.bans.Stored', proto, body: Type.Object({}) })
 
-export const maxReported = 500 // at most 250 bytes each; a frame holds 256 KiB
+const maxReported = 500 // at most 250 bytes each; a frame holds 256 KiB
 
 export const Report = defineRequest({
   name: 'sluice.bans.Report',

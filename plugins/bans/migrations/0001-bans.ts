@@ -13,6 +13,7 @@ export class Bans0001 extends Migration {
       "id" varchar(26) not null primary key,
       "client_id" varchar(26) not null,
       "rule_id" varchar(26) not null,
+      "owner" varchar(32) not null,
       "source" varchar(64) not null,
       "cause" varchar(32) not null,
       "live" varchar(4) not null,
@@ -25,6 +26,8 @@ export class Bans0001 extends Migration {
       "lifted_by" varchar(32) null,
       "is_sent" integer not null)`)
     this.addSql('create index "bans_ban_client" on "bans_ban" ("client_id", "until_ms")')
-    this.addSql('create index "bans_ban_rule" on "bans_ban" ("rule_id")')
+    this.addSql('create index "bans_ban_cause" on "bans_ban" ("client_id", "cause", "is_sent")')
+    this.addSql('create index "bans_ban_owner" on "bans_ban" ("client_id", "owner", "id")')
+    this.addSql('create index "bans_ban_rule" on "bans_ban" ("rule_id", "id")')
   }
 }

@@ -3,8 +3,6 @@ import t, { type Test } from 'tap'
 import { runAgent, testServer } from '../../../kit/public.ts'
 import { parseDuration } from '../../cli/command-exports.ts'
 import { until } from '../../rules/test/fixture.ts'
-import { BanBook } from '../ban-book.ts'
-import type { Ban } from '../wire.ts'
 
 interface Record {
   readonly ban_id: string
@@ -75,7 +73,7 @@ t.test('an operator bans a source on a client and lifts the ban', async t => {
     }
   } as object)
   t.same(denied('bans'), ['198.51.100.0/24'])
-  t.match(agent.engine.connectionsEnded, [{ source: '198.51.100.0/24', rules: null }])
+  t.match(agent.engine.connectionsEnded, [{ sources: ['198.51.100.0/24'], rules: null }])
 
   const [ban] = body.bans
   t.match(await server.call('DELETE', `/v1/bans/${ban?.ban_id}`), { status: 204 })
@@ -109,6 +107,7 @@ t.test('an agent bans a source over a limit, for longer each time, and reports t
 
   over('192.0.2.1')
   over('192.0.2.1')
+  await server.clock.advance(50)
   t.same(denied(`bans ${rule.rule_id}`), ['192.0.2.1'])
   t.match(await known(1), [{ source: '192.0.2.1', cause: 'new_connections', times: 1, made_by: null }])
   await server.clock.advance(101_000)
@@ -184,24 +183,6 @@ t.test('deleting a rule deletes its bans', async t => {
   t.same(await list('?state=all'), [])
   await push(null)
   t.same(denied(`bans ${rule.rule_id}`), [])
-})
-
-t.test('beyond 5,000 bans the one that ends first is evicted', t => {
-  const book = new BanBook()
-  const ban = (at: number): Ban => ({
-    id: String(at),
-    source: `10.0.${at >> 8}.${at & 255}`,
-    rule_id: '',
-    cause: 'operator',
-    live: 'cut',
-    times: 1,
-    from_ms: 0,
-    until_ms: 10_000 - at
-  })
-  for (let at = 0; at < 5_000; at++) t.equal(book.put(ban(at)), null)
-  t.match(book.put(ban(0.5)), { id: '4999' })
-  t.equal(book.inForce(0).length, 5_000)
-  t.end()
 })
 
 t.test('a duration is a number and a unit', t => {

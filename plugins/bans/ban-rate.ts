@@ -1,0 +1,26 @@
+// How many bans a rule can make: a flood of sources must not keep the agent from its other work.
+
+const perSec = 50
+const burst = 100
+
+interface Allowance {
+  readonly left: number
+  readonly at: number // ms
+}
+
+export class BanRate {
+  readonly #allowances = new Map<string, Allowance>() // by rule id
+
+  /** Returns false if the rule has made too many bans just now. A source that stays over its limit is banned later. */
+  take(ruleId: string, now: number): boolean {
+    const { left, at } = this.#allowances.get(ruleId) ?? { left: burst, at: now }
+    const refilled = Math.min(burst, left + (Math.max(0, now - at) * perSec) / 1_000)
+    const isTaken = refilled >= 1
+    this.#allowances.set(ruleId, { left: isTaken ? refilled - 1 : refilled, at: now })
+    return isTaken
+  }
+
+  forget(ruleId: string): void {
+    this.#allowances.delete(ruleId)
+  }
+}
