@@ -1,8 +1,8 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { Fault } from '../../kernel/base/errors.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { endpointsIn } from '../certificate/exports.ts'
-import { endpointFault, endpointInvalid } from './endpoint-fault.ts'
+import { endpointsIn, type LiveRotation } from '../certificate/exports.ts'
+import { endpointFault, endpointInvalid, endpointNotInCertSan, hostOf } from './endpoint-fault.ts'
 import { Override } from './entities.ts'
 
 type Source = 'override' | 'seed' | 'loopback'
@@ -19,22 +19,29 @@ export interface Endpoint {
   announced(em?: EntityManager): Promise<readonly string[] | null>
   /** Returns why there is no effective endpoint. Unlike `resolve`, it works before the listener is open. */
   check(em: EntityManager): Promise<Fault | null>
-  /** Throws Fault if agents could not use one of the endpoints. An empty list clears the override. */
-  setOverride(endpoints: readonly string[], em: EntityManager): Promise<Resolved>
+  /**
+   * Replaces the certificate if it does not cover one of the endpoints and nobody pins it. Throws Fault if agents could not
+   * use one of them. An empty list clears the override.
+   */
+  setOverride(endpoints: readonly string[], em: EntityManager): Promise<void>
 }
 
 const id = 'override'
 const maxLength = 255 // of all endpoints of an override, joined by commas
 
-export function openEndpoint({ control, clock, store }: Kernel): Endpoint {
-  const findFault = (endpoints: readonly string[]): Fault | null =>
-    endpoints.map(endpoint => endpointFault(endpoint, control.certificate)).find(fault => fault) ?? null
+interface Deps extends Kernel {
+  readonly liveRotation: LiveRotation
+}
+
+export function openEndpoint({ control, clock, store, liveRotation }: Deps): Endpoint {
+  const faultsOf = (endpoints: readonly string[]): Fault[] =>
+    endpoints.map(endpoint => endpointFault(endpoint, control.certificate)).filter(fault => fault !== null)
 
   /** Fails closed: if an endpoint is unusable, does not try the next source. */
   async function choose(em: EntityManager) {
     const override = (await em.findOne(Override, { id }))?.endpoint ?? null
     const wanted = endpointsIn(override ?? control.configuredEndpoint ?? [])
-    return { override, wanted, fault: findFault(wanted) }
+    return { override, wanted, fault: faultsOf(wanted)[0] ?? null }
   }
 
   async function resolve(em: EntityManager): Promise<Resolved> {
@@ -61,18 +68,19 @@ export function openEndpoint({ control, clock, store }: Kernel): Endpoint {
     async setOverride(endpoints, em) {
       if (endpoints.length === 0) {
         await em.nativeDelete(Override, { id })
-        return resolve(em)
+        return
       }
-      const fault = findFault(endpoints)
-      if (fault) throw fault
       const endpoint = [...new Set(endpoints)].join(',')
       if (endpoint.length > maxLength)
         throw new Fault(
           endpointInvalid,
           `the endpoints have ${endpoint.length} characters, the maximum is ${maxLength}; give fewer`
         )
+      const faults = faultsOf(endpoints)
+      const fault = faults.find(({ errorCode }) => errorCode !== endpointNotInCertSan) ?? faults[0]
+      const isUncovered = fault?.errorCode === endpointNotInCertSan
+      if (fault && !(isUncovered && (await liveRotation.cover(endpoints.map(hostOf), em)))) throw fault
       await em.upsert(Override, { id, endpoint, updatedAt: clock.now() })
-      return resolve(em)
     }
   }
 }

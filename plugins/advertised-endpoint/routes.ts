@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { Fault, invalidSchema } from '../../kernel/base/errors.ts'
 import { defineRoute, type Resource } from '../../kernel/http/route.ts'
 import { closed, orNull } from '../../kernel/http/schema.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
@@ -58,7 +59,7 @@ const read = defineRoute({
   method: 'GET',
   url,
   action: 'settings.read',
-  access: 'superadmin',
+  access: 'viewer',
   summary: 'Returns the endpoint in enrollment URIs, and its source.',
   schema: () => ({ reply: Setting, errors: [] }),
   record: () => setting,
@@ -72,31 +73,37 @@ const update = defineRoute({
   access: 'superadmin',
   summary: 'Sets the endpoint in enrollment URIs.',
   description:
-    'Sets the override, or clears it with null. Other fields of the record may be sent back and are ignored.',
+    'Sets the override, or clears it with null. The record may be sent back: its `override` is set, other fields are ignored.',
   schema: () => ({
     body: closed(
       {
         ...Type.Partial(Setting).properties,
-        advertised_endpoint: Type.Union(
-          [Type.String(), Type.Array(Type.String(), { maxItems: 32 }), Type.Null()],
-          {
+        advertised_endpoint: Type.Optional(
+          Type.Union([Type.String(), Type.Array(Type.String(), { maxItems: 32 }), Type.Null()], {
             description:
-              'HOST:PORT at which agents reach the server; several in a list, or separated by commas; null clears.',
+              'HOST:PORT at which agents reach the server; several in a list, or separated by commas; null clears. Default: `override`.',
             examples: [example]
-          }
+          })
         )
       },
       { examples: [{ advertised_endpoint: example }] }
     ),
     reply: Setting
   }),
-  async run({ endpoint, endpointAnnouncer }: Deps, { body, change }) {
-    const endpoints = endpointsIn(body.advertised_endpoint ?? [])
-    const resolved = await change(setting, em => endpoint.setOverride(endpoints, em))
+  async run({ endpoint, endpointAnnouncer, store }: Deps, { body, change }) {
+    const { override, advertised_endpoint: given = override } = body
+    if (given === undefined) throw missing()
+    const endpoints = endpointsIn(given ?? [])
+    await change(setting, em => endpoint.setOverride(endpoints, em))
     await endpointAnnouncer.announceToAll()
-    return shown(resolved)
+    return shown(await store.read(endpoint.resolve))
   },
   replay: async ({ endpoint, store }) => shown(await store.read(endpoint.resolve))
 })
+
+const missing = (): Fault =>
+  new Fault(invalidSchema, '/advertised_endpoint is required: HOST:PORT, or null to clear the override', {
+    details: { field: '/advertised_endpoint', reason: 'required' }
+  })
 
 export const routes = [read, update]

@@ -6,8 +6,8 @@ import type { Kernel } from '../../kernel/plugin.ts'
 import { mayBeShared } from '../../kernel/store/sql/database.ts'
 import type { NamedCertificates } from './certificate.ts'
 
-/** The pinned certificate and the next one; the value is a fingerprint. */
-type Name = 'leaf' | 'next_leaf'
+/** The pinned certificate, the next one, and the next one if the server switches to it by itself: fingerprints. */
+type Name = 'leaf' | 'next_leaf' | 'rotating'
 
 export interface UnawareClient {
   readonly client_id: string
@@ -41,14 +41,18 @@ export async function countEnrolled(em: EntityManager): Promise<number> {
 }
 
 /** Returns the enrolled clients that have not confirmed, with their current token, that they trust the certificate. */
-export const unawareClients = (fingerprint: string, em: EntityManager): Promise<UnawareClient[]> =>
+export const unawareClients = (
+  fingerprint: string,
+  em: EntityManager,
+  limit = 1_000_000_000
+): Promise<UnawareClient[]> =>
   em.execute<UnawareClient[]>(
     `select c.id as client_id, c.name from kernel_client c
      left join certificate_next_pin p
        on p.client_id = c.id and p.token_hash = c.token_hash and p.fingerprint = ?
      where c.token_hash is not null and c.revoked_at is null and p.client_id is null
-     order by c.name, c.id`,
-    [fingerprint]
+     order by c.name, c.id limit ?`,
+    [fingerprint, limit]
   )
 
 /**

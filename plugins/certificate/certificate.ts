@@ -2,6 +2,7 @@
 import { createHash, createPrivateKey, X509Certificate } from 'node:crypto'
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { createSecureContext } from 'node:tls'
 import { requirePrivateFile } from '../../kernel/base/directory.ts'
 import { Fault, reasonOf, tlsInvalid } from '../../kernel/base/errors.ts'
 import { syncDir } from '../../kernel/platform/sync-file.ts'
@@ -82,10 +83,11 @@ export function readCertificate({ certPath, keyPath = certPath }: CertificateFil
   }
 }
 
-/** Throws a TLS error, or another one, unless the key belongs to the certificate. */
+/** Throws a TLS error, or another one, unless the key belongs to the certificate, and TLS 1.3 accepts both. */
 export function checkedCertificate({ cert, key }: Pair): Certificate {
   const leaf = new X509Certificate(cert)
   if (!leaf.checkPrivateKey(createPrivateKey(key))) throw new Error('the key belongs to another certificate')
+  createSecureContext({ cert, key, minVersion: 'TLSv1.3' })
   return { cert, key, fingerprint: fingerprintOf(leaf) }
 }
 

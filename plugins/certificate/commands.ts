@@ -56,4 +56,28 @@ const activate = defineCommand({
   run: async call => (await work()).activate(call, call.args.force === true)
 })
 
-export const commands = [show, reissue, activate]
+const rotate = defineCommand({
+  name: 'cert rotate',
+  summary: 'Replace the self-made certificate of a running server as soon as all clients trust the new one.',
+  args: Type.Object({
+    san: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'Names and addresses that it covers besides those of the current one.'
+      })
+    )
+  }),
+  async run({ api, args, print }) {
+    const rotated = await api.call('POST /v1/settings/certificate/rotate', {
+      body: { names: args.san ?? [] }
+    })
+    print.data(rotated)
+    if (rotated.state === 'current') return
+    const { waiting, waiting_for: clients } = await api.call('GET /v1/settings/certificate')
+    const names = clients.map(({ name }) => name).slice(0, 20)
+    if (waiting > 0)
+      print.note(`The server switches once these clients have connected (${waiting}): ${names.join(', ')}`)
+    print.note('Codes that were made before the switch then no longer work: make them again.')
+  }
+})
+
+export const commands = [show, reissue, rotate, activate]

@@ -5,6 +5,7 @@ import { webcrypto } from 'node:crypto'
 import { isIP } from 'node:net'
 import { hostname, networkInterfaces } from 'node:os'
 import * as x509 from '@peculiar/x509'
+import { isSanName, selfMadeName } from './certificate-names.ts'
 
 const validDays = 3650
 
@@ -16,7 +17,7 @@ export async function makeCertificate(names: readonly string[]) {
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
   const cert = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: `00${Buffer.from(webcrypto.getRandomValues(new Uint8Array(15))).toString('hex')}`,
-    name: 'CN=sluice',
+    name: selfMadeName,
     notBefore: new Date(systemClock.now() - 3_600_000), // for agents with a late clock
     notAfter: new Date(systemClock.now() + validDays * 86_400_000),
     signingAlgorithm: algorithm,
@@ -40,7 +41,3 @@ function hosts(names: readonly string[]): string[] {
   const all = ['localhost', '127.0.0.1', '::1', hostname(), ...own, ...names].map(name => name.toLowerCase())
   return [...new Set(all)].filter(isSanName)
 }
-
-/** True for a valid SAN: an address, or a DNS name, with or without a leading wildcard label. */
-export const isSanName = (name: string): boolean =>
-  isIP(name) !== 0 || /^(\*\.)?[a-z0-9_-]+(\.[a-z0-9_-]+)*$/.test(name)

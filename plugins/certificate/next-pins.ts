@@ -6,10 +6,15 @@ import { NextPinRow } from './entities.ts'
 
 /** Announces the next certificate to agents, so that they trust it before it replaces the current one. */
 export interface NextPins {
-  /** Reads the next certificate from the store. It cannot change while the server runs. */
+  /** Reads the next certificate from the store. */
   load(): Promise<void>
-  /** Announces the next certificate or its removal, unless the agent has already confirmed it. Logs a failure. */
-  announceTo(peer: Peer): void
+  /**
+   * Announces the next certificate or its removal, unless the agent has already confirmed it. Resolves when it has confirmed,
+   * or after it has logged a failure.
+   */
+  announceTo(peer: Peer): Promise<void>
+  /** The server has switched to the next certificate. Agents of older streams must not forget it. */
+  switched(): void
 }
 
 export function openNextPins({ store, log }: Pick<Kernel, 'store' | 'log'>): NextPins {
@@ -23,9 +28,9 @@ export function openNextPins({ store, log }: Pick<Kernel, 'store' | 'log'>): Nex
     })
   }
 
-  function announceTo(peer: Peer): void {
+  async function announceTo(peer: Peer): Promise<void> {
     if (next === '' && !mayBeTrusted) return
-    requestConfirmation(peer).catch(error => {
+    await requestConfirmation(peer, next).catch(error => {
       if (!peer.ended.aborted)
         log.warn(
           'certificate.next_pin_failed',
@@ -37,7 +42,7 @@ export function openNextPins({ store, log }: Pick<Kernel, 'store' | 'log'>): Nex
     })
   }
 
-  async function requestConfirmation(peer: Peer): Promise<void> {
+  async function requestConfirmation(peer: Peer, next: string): Promise<void> {
     const { clientId, tokenHash } = peer
     const confirmed = await store.read(em => em.findOne(NextPinRow, { clientId, tokenHash }))
     if ((confirmed?.fingerprint ?? '') === next) return
@@ -58,5 +63,10 @@ export function openNextPins({ store, log }: Pick<Kernel, 'store' | 'log'>): Nex
     )
   }
 
-  return { load, announceTo }
+  function switched(): void {
+    next = ''
+    mayBeTrusted = false
+  }
+
+  return { load, announceTo, switched }
 }

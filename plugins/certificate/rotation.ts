@@ -15,6 +15,7 @@ import {
   type Pair,
   readCertificate
 } from './certificate.ts'
+import { isSanName } from './certificate-names.ts'
 import {
   countEnrolled,
   setStoreValue,
@@ -94,7 +95,7 @@ export class Rotation {
   }
 
   async #make(names: readonly string[]) {
-    const { isSanName, makeCertificate } = await import('./make-certificate.ts')
+    const { makeCertificate } = await import('./make-certificate.ts')
     const wrong = names.find(name => !isSanName(name.toLowerCase()))
     if (wrong !== undefined)
       throw refused(`--san ${wrong} is neither an address nor a DNS name, with or without a leading *.`)
@@ -154,7 +155,7 @@ export async function show(call: Call): Promise<void> {
 export async function reissue(call: Call, ...[source, how]: Parameters<Rotation['reissue']>): Promise<void> {
   const rotation = await openRotation(call)
   call.print.data(await rotation.reissue(source, how))
-  if (how === 'rotate') call.print.line('Start the server: clients learn it as they connect. See cert show.')
+  if (how === 'rotate') call.print.note('Start the server: clients learn it as they connect. See cert show.')
 }
 
 export async function activate(call: Call, isForced: boolean): Promise<void> {
@@ -163,8 +164,8 @@ export async function activate(call: Call, isForced: boolean): Promise<void> {
     error => (isForced ? replaceLost(error, call) : Promise.reject(error))
   )
   call.print.data({ fingerprint, lost })
-  if (lost.length > 0) call.print.line(`Enroll again: ${listClients(lost)}`)
-  if (isShadowed) call.print.line('tls_cert_path still names another certificate: point it at the new one')
+  if (lost.length > 0) call.print.note(`Enroll again: ${listClients(lost)}`)
+  if (isShadowed) call.print.note('tls_cert_path still names another certificate: point it at the new one')
 }
 
 const storePlace = (call: Pick<Call, 'dataDir' | 'keys'>) =>

@@ -1,10 +1,17 @@
 import { type Static, Type } from 'typebox'
+import { Fault, invalidSchema } from '../../kernel/base/errors.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
 import { ClientId, closed, orNull, timeOf } from '../../kernel/http/schema.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import { isSanName } from './certificate-names.ts'
 import { storeValue, unawareClients } from './certificate-pins.ts'
 import { describeCertificate } from './certificate-status.ts'
+import type { LiveRotation, Rotated } from './live-rotation.ts'
 import type { keys } from './settings.ts'
+
+interface RotationDeps extends Kernel<typeof keys> {
+  readonly liveRotation: LiveRotation
+}
 
 const Fingerprint = (description: string) => Type.String({ description, examples: ['0'.repeat(64)] })
 
@@ -45,9 +52,8 @@ const read = defineRoute({
   method: 'GET',
   url: '/v1/settings/certificate',
   action: 'certificate.read',
-  access: 'superadmin',
+  access: 'viewer',
   summary: 'Returns the certificate that agents pin, and the progress of a rotation.',
-  description: 'To change it, stop the server and run `sluice cert`.',
   schema: () => ({ reply: Certificate, errors: [] }),
   async run({ control, config, store }: Kernel<typeof keys>): Promise<Certificate> {
     const { next, unaware } = await store.read(async em => {
@@ -64,4 +70,49 @@ const read = defineRoute({
   }
 })
 
-export const routes = [read]
+const rotate = defineRoute({
+  method: 'POST',
+  url: '/v1/settings/certificate/rotate',
+  action: 'certificate.rotate',
+  access: 'superadmin',
+  summary: 'Replaces the self-made certificate.',
+  description:
+    'The new one covers the hosts of the old one, of the configured endpoints, and these. If nobody pins the old one, it is ' +
+    'replaced at once. Otherwise the new one is staged, and the server switches when all enrolled clients trust it.',
+  schema: () => ({
+    body: closed({
+      names: Type.Optional(
+        Type.Array(Type.String({ minLength: 1, maxLength: 253 }), {
+          maxItems: 32,
+          description: 'Hosts that it covers besides: names, perhaps with a leading `*.`, or addresses.',
+          examples: [['sluice.example.com']]
+        })
+      )
+    }),
+    reply: closed({
+      fingerprint: Fingerprint('SHA-256 of the new certificate.'),
+      state: Type.Union([Type.Literal('current'), Type.Literal('next')], {
+        description: 'next: it waits until all enrolled clients trust it.'
+      })
+    })
+  }),
+  async run({ liveRotation }: RotationDeps, { body, change }): Promise<Rotated> {
+    const names = (body.names ?? []).map(name => name.toLowerCase())
+    const wrong = names.findIndex(name => !isSanName(name))
+    if (wrong >= 0) throw invalidName(wrong, names[wrong])
+    const rotated = await change({ kind: 'settings', id: 'certificate' }, em =>
+      liveRotation.rotate(names, em)
+    )
+    await liveRotation.announce()
+    return rotated
+  }
+})
+
+const invalidName = (index: number, name: string | undefined): Fault =>
+  new Fault(
+    invalidSchema,
+    `/names/${index} must be an address or a DNS name, with or without a leading *., got ${JSON.stringify(name)}`,
+    { details: { field: `/names/${index}`, reason: 'format' } }
+  )
+
+export const routes = [read, rotate]

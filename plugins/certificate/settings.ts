@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { throwProblems, validateConfig } from '../../kernel/base/config.ts'
-import type { CertificateSettings } from './certificate.ts'
+import { type CertificateSettings, configuredFiles, readCertificate } from './certificate.ts'
 
 export const keys = Type.Object({
   advertised_endpoint: Type.Optional(
@@ -10,18 +10,17 @@ export const keys = Type.Object({
     })
   ),
   tls_cert_path: Type.Optional(
-    Type.String({ description: 'PEM certificate of the control stream; self-signed by default.' })
+    Type.String({
+      isPath: true,
+      description: 'PEM certificate of the control stream; self-signed by default.'
+    })
   ),
-  tls_key_path: Type.Optional(Type.String({ description: 'PEM key of the control stream.' }))
+  tls_key_path: Type.Optional(Type.String({ isPath: true, description: 'PEM key of the control stream.' }))
 })
 
-/** Splits a list of endpoints, or a text that separates them by commas. Does not validate them. */
+/** Splits a list of endpoints, or a text that separates them by commas. '' has none. Validates nothing. */
 export const endpointsIn = (given: string | readonly string[]): string[] =>
-  [given]
-    .flat()
-    .flatMap(text => text.split(','))
-    .map(text => text.trim())
-    .filter(text => text !== '')
+  given === '' ? [] : [given].flat().flatMap(text => text.split(','))
 
 /** Reads the validated configuration of this plugin. An empty environment variable counts as absent. */
 export function settingsIn(config: Static<typeof keys>): CertificateSettings {
@@ -32,6 +31,12 @@ export function settingsIn(config: Static<typeof keys>): CertificateSettings {
     ...(config.tls_cert_path && { certPath: config.tls_cert_path }),
     ...(config.tls_key_path && { keyPath: config.tls_key_path })
   }
+}
+
+/** Throws Fault unless the configured certificate works. */
+export function checkConfig(config: Static<typeof keys>): void {
+  const files = configuredFiles(settingsIn(config))
+  if (files) readCertificate(files)
 }
 
 /** Reads the settings from all top-level keys of a configuration. Throws Fault for an invalid one. */

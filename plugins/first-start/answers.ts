@@ -1,5 +1,6 @@
 // Reads name, password and setup token from arguments, the environment, a terminal, or lines of standard input.
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
+import { requireSecret } from '../../kernel/platform/secret-problem.ts'
 import type { Questions } from './questions.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
@@ -17,7 +18,7 @@ export async function askUser({ isTerminal, ask }: Questions, given: string | un
 /** Asks twice at a terminal. */
 export async function askPassword({ isTerminal, askSecret }: Questions, env: Env): Promise<string> {
   const given = env['SVC_PASSWORD']
-  if (given !== undefined) return given
+  if (given !== undefined) return requireSecret('SVC_PASSWORD', given)
   for (;;) {
     const password = await askSecret('Password, at least 12 bytes: ', 'SVC_PASSWORD')
     if (!isTerminal || (await askSecret('Repeat the password: ', 'SVC_PASSWORD')) === password)
@@ -28,7 +29,11 @@ export async function askPassword({ isTerminal, askSecret }: Questions, env: Env
 
 /** Asks for the token that a running server has logged at its start. */
 export const askSetupToken = async ({ askSecret }: Questions, env: Env): Promise<string> =>
-  env['SVC_SETUP_TOKEN'] ?? askSecret('Setup token, from the log of the server: ', 'SVC_SETUP_TOKEN')
+  requireSecret(
+    env['SVC_SETUP_TOKEN'] === undefined ? 'the setup token' : 'SVC_SETUP_TOKEN',
+    env['SVC_SETUP_TOKEN'] ??
+      (await askSecret('Setup token, from the log of the server: ', 'SVC_SETUP_TOKEN')).trim()
+  )
 
 /** Asks where agents will reach the server; commas separate several endpoints. Undefined: on this host only. */
 export async function askEndpoint(

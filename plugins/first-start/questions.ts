@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
+import { requireSecret } from '../../kernel/platform/secret-problem.ts'
 
 /** Asks at a terminal; elsewhere each answer is the next line of standard input. */
 export interface Questions {
@@ -37,7 +38,8 @@ export function openQuestions(input: NodeJS.ReadableStream): Questions {
     isHidden = true
     try {
       const answer = await ask(prompt)
-      if (answer !== '' || isTerminal) return answer
+      if (isTerminal) return answer
+      if (answer !== '') return requireSecret('the secret on standard input', answer)
       throw new Fault(wrongUsage, `the secret is missing: set ${variable}, or pass it on standard input`)
     } finally {
       isHidden = false

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
 import { Fault, serverUnreachable, wrongUsage } from '../../kernel/base/errors.ts'
 import { Type } from '../../kernel/cli/args.ts'
 import { type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
+import { pathArgument } from '../../kernel/platform/path-problem.ts'
 import { cacertHelp, originIn, quoteForShell } from '../cli/exports.ts'
 import { createAdministrator, refuseSecond } from './administrator.ts'
 import { askEndpoint, askPassword, askSetupToken, askUser } from './answers.ts'
@@ -89,26 +89,24 @@ async function setUpRunning(call: Call, origin: string, questions: Questions) {
 
 async function setUpNew(call: Call, origin: string, questions: Questions) {
   const { args, env, keys } = call
-  const dataDir = call.dataDir()
+  const file = fileOf(call)
+  const isService = isForService(call, file)
+  const dataDir = isService ? serviceDataDir : call.dataDir()
   if (questions.isTerminal)
     process.stderr.write(`No server is running at ${origin}. This creates one in ${dataDir}.\n`)
   const user = await askUser(questions, args.user)
   const password = await askPassword(questions, env)
   const endpoint = await askEndpoint(questions, keys()['advertised_endpoint'])
   const settings = endpoint === undefined ? {} : { advertised_endpoint: endpoint }
-  const file = fileOf(call)
   const known = { data_dir: dataDir, ...settings }
   const written = file === undefined ? null : writeConfig(file, known)
   try {
-    const server = await startServer(call, settings)
+    const server = await startServer(call, known)
     const publicOrigin = keys()['operator_http_public_origin'] as string | undefined // checked
     const given = { origin, publicOrigin, user, displayName: args.display_name ?? user, password }
     const login = await createAdministrator(call, { ...given, ...server }, questions).finally(server.stop)
-    const options = file === undefined ? [] : ['--config', file]
-    const start = ['sluice', 'server', ...options, ...(written ? [] : optionsOf(known))]
-      .map(quoteForShell)
-      .join(' ')
-    return { ...login, data_dir: dataDir, next: [start, ...firstSteps(call, origin)] }
+    const start = isService ? serviceSteps : [startCommand(file, written ? {} : known)]
+    return { ...login, data_dir: dataDir, next: [...start, ...firstSteps(call, origin)] }
   } catch (error) {
     written?.undo()
     throw error
@@ -117,7 +115,23 @@ async function setUpNew(call: Call, origin: string, questions: Questions) {
 
 const fileOf = ({ args, env }: Call): string | undefined => {
   const file = args.config ?? env['SVC_CONFIG']
-  return file === undefined ? undefined : resolve(file)
+  return file === undefined ? undefined : pathArgument('--config', file)
+}
+
+const serviceDataDir = '/var/lib/sluice' // of the systemd unit
+const serviceConfig = '/etc/sluice/server.toml'
+const serviceSteps = [
+  'sluice service install server',
+  'systemctl daemon-reload && systemctl enable --now sluice-server'
+]
+
+/** True if root writes the configuration of the systemd unit, whose data must be where the unit may write. */
+const isForService = ({ keys }: Call, file: string | undefined): boolean =>
+  file === serviceConfig && !existsSync(file) && process.getuid?.() === 0 && keys()['data_dir'] === undefined
+
+function startCommand(file: string | undefined, keys: Readonly<Record<string, string>>): string {
+  const options = file === undefined ? [] : ['--config', file]
+  return ['sluice', 'server', ...options, ...optionsOf(keys)].map(quoteForShell).join(' ')
 }
 
 const optionsOf = (keys: Readonly<Record<string, string>>): string[] =>

@@ -13,7 +13,7 @@ export interface TakenSession extends Session {
   readonly tokenHash: string
   readonly instanceId: string
   readonly remoteAddr: string
-  readonly at: number // ms
+  readonly connectedAt: number // ms
 }
 
 export interface Cluster extends Servers {
@@ -31,14 +31,20 @@ export interface Cluster extends Servers {
   endSessions(sessions: readonly Session[], em: EntityManager): Promise<readonly string[]>
   /** Sends a change signal to peers. It may be lost: they also poll. */
   signal(): void
-  /** Stores results for peers that may wait for them. */
-  storeResults(of: readonly RecordedResult[], em: EntityManager): Promise<void>
-  /** Polls for the result of an object that a peer sends, until the promise is settled. */
-  watchResult(object: ObjectKey, until: Promise<unknown>): void
+  /** Stores results for peers that may wait for them. Returns false if this server is alone, and has stored nothing. */
+  storeResults(of: readonly RecordedResult[], em: EntityManager): Promise<boolean>
+  /** Polls for results that peers store, until the change has one or is given up. */
+  watchResult(expected: ExpectedResult): void
   /** Call it when the store is another database or an earlier state. */
   restored(): void
   /** Leaves the sessions and tasks of this server to peers. */
   close(): Promise<void>
+}
+
+/** A change. This server waits for its result. */
+export interface ExpectedResult {
+  readonly object: ObjectKey
+  readonly result: Promise<unknown>
 }
 
 export interface RecordedResult {

@@ -4,7 +4,7 @@ const list = defineCommand({
   name: 'store servers',
   summary: 'List the servers of the store and the tasks that each leads.',
   run: async ({ api, print }) =>
-    print.data(await api.call('GET /v1/servers'), [
+    print.data(await api.rows('GET /v1/servers'), [
       'server_id',
       'version',
       'started_at',

@@ -71,7 +71,7 @@ export const MirrorRow = defineEntity({
   }
 })
 
-/** The last result of an agent for an object. */
+/** The result of an agent for a revision of an object, for a minute. */
 export const ResultRow = defineEntity({
   name: 'ResultRow',
   tableName: 'servers_result',
@@ -79,7 +79,7 @@ export const ResultRow = defineEntity({
     clientId: p.string().length(26).primary(),
     kind: p.string().length(32).primary(),
     id: p.string().length(64).primary(),
-    revision: p.bigint('number'),
+    revision: p.bigint('number').primary(),
     removal: p.string().length(5).nullable(),
     status: p.string().length(8),
     code: p.string().length(64),

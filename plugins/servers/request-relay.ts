@@ -19,7 +19,7 @@ interface WaitOptions {
   readonly ended: AbortSignal
 }
 
-const maxWaiting = 1000
+const maxWaiting = 512 // for one client; a principal has at most 256 requests in flight, and 16 streams
 const defaultMs = 10_000
 const retentionMs = 60_000 // longer than any caller waits
 
@@ -33,6 +33,7 @@ interface RequestRow extends Session {
 export class RequestRelay {
   readonly #options: Options
   readonly #waiting = new Map<string, PromiseWithResolvers<Response>>()
+  readonly #ofClient = new Map<string, number>() // waiting requests
 
   constructor(options: Options) {
     this.#options = options
@@ -45,13 +46,15 @@ export class RequestRelay {
     { deadlineMs = defaultMs, ended }: WaitOptions
   ): Promise<Response> {
     if (ended.aborted) throw closed()
-    if (this.#waiting.size >= maxWaiting)
-      throw new Refused('wire.deadline', `${maxWaiting} requests to other servers already wait`)
+    const waiting = this.#ofClient.get(clientId) ?? 0
+    if (waiting >= maxWaiting)
+      throw new Refused('wire.deadline', `${waiting} requests to this client already wait at its server`)
     const id = newId(this.#options.clock.now())
     const answer = Promise.withResolvers<Response>()
     answer.promise.catch(() => {}) // may reject while the insert runs, before anybody awaits it
     const giveUp = (): void => answer.reject(closed())
     this.#waiting.set(id, answer)
+    this.#ofClient.set(clientId, waiting + 1)
     ended.addEventListener('abort', giveUp, { once: true })
     const cancel = this.#options.clock.after(deadlineMs, () =>
       answer.reject(new Refused('wire.deadline', `no answer within ${deadlineMs / 1000} s`))
@@ -68,7 +71,14 @@ export class RequestRelay {
       await cancel()
       ended.removeEventListener('abort', giveUp)
       this.#waiting.delete(id)
+      this.#left(clientId)
     }
+  }
+
+  #left(clientId: string): void {
+    const waiting = (this.#ofClient.get(clientId) ?? 1) - 1
+    if (waiting > 0) this.#ofClient.set(clientId, waiting)
+    else this.#ofClient.delete(clientId)
   }
 
   /** Reads the answers to local requests, and answers the requests of peers. */

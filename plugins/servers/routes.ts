@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { timestamp } from '../../kernel/base/clock.ts'
-import { defineRoute } from '../../kernel/http/route.ts'
+import { defineList } from '../../kernel/http/list-route.ts'
 import { closed, timeOf } from '../../kernel/http/schema.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 
@@ -22,14 +22,13 @@ const Server = closed(
   { $id: 'Server' }
 )
 
-const list = defineRoute({
-  method: 'GET',
+const list = defineList({
   url: '/v1/servers',
   action: 'server.list',
-  access: 'superadmin',
+  access: 'viewer',
   summary: 'Returns the servers of the store.',
   description: 'Omits servers that were not seen for 60 s. With SQLite there is one server.',
-  schema: () => ({ reply: Type.Array(Server), errors: [] }),
+  schema: () => ({ row: Server, errors: [] }),
   run: async ({ control }: Kernel): Promise<Static<typeof Server>[]> =>
     (await control.servers.list()).map(({ id, version, startedAt, lastSeenAt, sessions, tasks }) => ({
       server_id: id,

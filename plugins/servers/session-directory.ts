@@ -104,7 +104,7 @@ export class SessionDirectory {
 
   /** Ends the session if the store has another one for the client. Reads again, because a polled row may be outdated. */
   async #requireOwn(own: Peer): Promise<void> {
-    const [row] = await this.#options.signals.query<Omit<TakenSession, 'at'>>(
+    const [row] = await this.#options.signals.query<Omit<TakenSession, 'connectedAt'>>(
       `select client_id as "clientId", session_id as "sessionId", token_hash as "tokenHash",
        instance_id as "instanceId", remote_addr as "remoteAddr" from servers_session where client_id = ?`,
       [own.clientId]
@@ -185,14 +185,14 @@ export class SessionDirectory {
          on conflict (client_id) do update set session_id = excluded.session_id, boot = excluded.boot,
          epoch = servers_session.epoch + 1, token_hash = excluded.token_hash, instance_id = excluded.instance_id,
          remote_addr = excluded.remote_addr, connected_at = excluded.connected_at, ending = null, changed = excluded.changed`,
-        some.flatMap(({ clientId, sessionId, tokenHash, instanceId, remoteAddr, at }) => [
+        some.flatMap(({ clientId, sessionId, tokenHash, instanceId, remoteAddr, connectedAt }) => [
           clientId,
           sessionId,
           this.#options.registry.key,
           tokenHash,
           instanceId,
           remoteAddr,
-          at
+          connectedAt
         ]),
         'run'
       )

@@ -52,10 +52,12 @@ export function openSharedCluster(options: ClusterOptions, signals: Signals): Cl
       if (!registry.isAlone()) signals.send()
     },
     async storeResults(of, em) {
-      if (!registry.isAlone()) await results.store(of, em)
+      if (registry.isAlone()) return false
+      await results.store(of, em)
+      return true
     },
-    watchResult(object, until) {
-      results.watch(object, until)
+    watchResult(expected) {
+      results.watch(expected)
       void poller.pollNow()
     },
     restored() {

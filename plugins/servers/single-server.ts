@@ -32,7 +32,7 @@ export function openSingleServer({ clock, version, id, local }: Options): Cluste
     inForce: async sessions => new Set(sessions.map(({ sessionId }) => sessionId)),
     takeSessions: async () => {},
     endSessions: async sessions => sessions.map(({ clientId }) => clientId),
-    storeResults: async () => {},
+    storeResults: async () => false,
     watchResult() {},
     restored() {},
     close: async () => {}

@@ -18,7 +18,14 @@ t.test('commands show, set and clear the endpoint', async t => {
         exitOf: async () => 1,
         plainHttp: 'refused'
       }),
-      print: { data: value => void printed.push(value), done() {}, value() {}, line() {} }
+      print: {
+        data: value => void printed.push(value),
+        done() {},
+        value() {},
+        text() {},
+        note() {},
+        format: 'table'
+      }
     }
     const command = plugin.commands?.find(command => command.name === name)
     await command?.run(call as CommandCall<Args>) // the only members that these commands use

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { testServer } from '../../../kit/test-server.ts'
+import { insertClient, testServer } from '../../../kit/test-server.ts'
 
 const url = '/v1/settings/advertised-endpoint'
 
@@ -52,7 +52,9 @@ t.test('an override takes precedence over the seed, and null or an empty string 
 })
 
 t.test('an override that agents could not use is refused, and the previous one remains', async t => {
-  const { call } = await testServer(t, { plugins: ['advertised-endpoint'] })
+  const server = await testServer(t, { plugins: ['advertised-endpoint', 'clients'] })
+  const { call } = server
+  await insertClient(server, 'paris') // pins the certificate
   await call('PUT', url, { advertised_endpoint: 'localhost:1' })
 
   t.match(await call('PUT', url, { advertised_endpoint: 'gate.example' }), {
@@ -68,9 +70,10 @@ t.test('an override that agents could not use is refused, and the previous one r
 })
 
 t.test(
-  'a seed that the certificate does not cover is not used, and a warning is logged at start',
+  'a seed that the certificate does not cover is not used while clients pin it, and a warning is logged at start',
   async t => {
-    const first = await testServer(t, { plugins: ['advertised-endpoint'] })
+    const first = await testServer(t, { plugins: ['advertised-endpoint', 'clients'] })
+    await insertClient(first, 'paris')
     await first.stop()
 
     const keys = { advertised_endpoint: 'late.example:7443' }
@@ -88,9 +91,80 @@ t.test(
   }
 )
 
+const spaces = [
+  ' ',
+  '\t',
+  '\n',
+  '\r\n',
+  '\v',
+  '\f',
+  '\u00a0',
+  '\u1680',
+  '\u2003',
+  '\u2028',
+  '\u3000',
+  '\ufeff',
+  '\u200b'
+]
+
+t.test('an endpoint with white space around it is refused, not trimmed', async t => {
+  const { call } = await testServer(t, { plugins: ['advertised-endpoint'] })
+  await call('PUT', url, { advertised_endpoint: 'localhost:1' })
+
+  for (const space of spaces)
+    for (const advertised_endpoint of [
+      `${space}localhost:2`,
+      `localhost:2${space}`,
+      `localhost${space}:2`,
+      `localhost:${space}2`,
+      `localhost:2,${space}localhost:3`,
+      `localhost:2${space},localhost:3`,
+      [`localhost:2`, `${space}localhost:3`],
+      [`localhost:2${space}`],
+      space,
+      [space]
+    ])
+      t.match(
+        await call('PUT', url, { advertised_endpoint }),
+        { status: 422, body: { error: { code: 'endpoint_invalid' } } },
+        encodeURIComponent(String(advertised_endpoint))
+      )
+  for (const advertised_endpoint of [
+    'localhost:2,',
+    ',localhost:2',
+    'localhost:2,,localhost:3',
+    [''],
+    ['localhost:2', '']
+  ])
+    t.match(
+      await call('PUT', url, { advertised_endpoint }),
+      { status: 422 },
+      JSON.stringify(advertised_endpoint)
+    )
+  t.match((await call('GET', url)).body, { override: 'localhost:1', effective: 'localhost:1' })
+})
+
+t.test('a configured endpoint with white space around it is not used', async t => {
+  for (const advertised_endpoint of [
+    ' localhost:7443',
+    'localhost:7443\n',
+    ['localhost:7443', '\u00a0localhost:7444']
+  ]) {
+    const keys = { advertised_endpoint }
+    const { call, log } = await testServer(t, { plugins: ['advertised-endpoint'], keys, dir: t.testdir() })
+
+    t.match(await call('GET', url), {
+      body: { override: null, effective: null, source: null, diagnostic: /^endpoint_invalid: .*white space/ }
+    })
+    t.match(log.find(({ event }) => event === 'endpoint.unusable')?.fields, { code: 'endpoint_invalid' })
+  }
+})
+
 t.test('several endpoints are set as a list or as text, and agents must be able to use each', async t => {
   const keys = { advertised_endpoint: ['one.example:7443', 'two.example:7443'] }
-  const { call } = await testServer(t, { plugins: ['advertised-endpoint'], keys })
+  const server = await testServer(t, { plugins: ['advertised-endpoint', 'clients'], keys })
+  const { call } = server
+  await insertClient(server, 'paris') // pins the certificate
 
   t.match((await call('GET', url)).body, {
     effective: 'one.example:7443',
@@ -105,7 +179,7 @@ t.test('several endpoints are set as a list or as text, and agents must be able 
       endpoints: ['localhost:1', 'localhost:2']
     }
   )
-  t.match((await call('PUT', url, { advertised_endpoint: ' localhost:3, localhost:4 ' })).body, {
+  t.match((await call('PUT', url, { advertised_endpoint: 'localhost:3,localhost:4' })).body, {
     override: 'localhost:3,localhost:4'
   })
   t.match(await call('PUT', url, { advertised_endpoint: ['localhost:1', 'gate.example:7443'] }), {

@@ -53,6 +53,6 @@ export class Servers0001 extends Migration {
       "code" varchar(64) not null,
       "message" text not null,
       "at" bigint not null,
-      primary key ("client_id", "kind", "id"))`)
+      primary key ("client_id", "kind", "id", "revision"))`)
   }
 }

@@ -2,8 +2,7 @@ import t from 'tap'
 import { openPeerResults } from '../peer-results.ts'
 
 const object = { clientId: 'paris', kind: 'thing', id: 'one' }
-const held = { ...object, revision: 7 }
-const result = { ...held, removal: null, status: 'applied', code: '', message: '' }
+const result = { ...object, revision: 7, removal: null, status: 'applied', code: '', message: '' }
 
 /** Opens results over a store that gives these answers in turn. */
 function open(answers: (Error | readonly object[])[]) {
@@ -30,8 +29,8 @@ function open(answers: (Error | readonly object[])[]) {
 }
 
 t.test('a change is answered after a failed poll', async t => {
-  const { watch, poll, recorded } = open([new Error('the connection was cut'), [held], [result]])
-  watch(object, Promise.withResolvers().promise)
+  const { watch, poll, recorded } = open([new Error('the connection was cut'), [result]])
+  watch({ object, result: Promise.withResolvers().promise })
 
   await t.rejects(poll(), { message: 'the connection was cut' })
   await poll()
@@ -39,21 +38,19 @@ t.test('a change is answered after a failed poll', async t => {
   t.same(recorded, [7])
 })
 
-t.test('the result of an older revision is not waited for', async t => {
-  const { watch, poll, recorded } = open([[held], [{ ...result, revision: 6 }], [result]])
-  watch(object, Promise.withResolvers().promise)
+t.test('the results of all revisions are reported, in their order', async t => {
+  const { watch, poll, recorded } = open([[{ ...result, revision: 6, status: 'refused' }, result]])
+  watch({ object, result: Promise.withResolvers().promise })
 
   await poll()
-  t.same(recorded, [])
-  await poll()
 
-  t.same(recorded, [7])
+  t.same(recorded, [6, 7])
 })
 
 t.test('an object that nobody waits for is not polled', async t => {
   const { watch, poll, recorded } = open([])
   const waits = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  for (const { promise } of waits) watch(object, promise)
+  for (const { promise } of waits) watch({ object, result: promise })
 
   waits[0]?.resolve()
   await waits[0]?.promise
