@@ -1,15 +1,20 @@
-// Pages and cards of plugins. Their scripts are read at start and served under a name with a content hash.
-import { createHash } from 'node:crypto'
+// Pages and cards of plugins. Their scripts are read at start and served under a name with a content hash. Strangers cannot
+// compute it: a browser loads scripts without a credential.
+import { createHmac } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { Fault, reasonOf, startupInvalid } from '../../kernel/base/errors.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
-import type { Filled, SlotReader } from '../../kernel/slot.ts'
+import { StoreValue } from '../../kernel/identity/entities.ts'
+import { newSecret } from '../../kernel/identity/secret.ts'
+import type { Kernel } from '../../kernel/plugin.ts'
+import type { Filled } from '../../kernel/slot.ts'
+import { hasRole } from '../http/exports.ts'
 import type { PartRow } from './schema.ts'
 import { type ConsoleCard, type ConsolePage, consoleCardSlot, consolePageSlot } from './slots.ts'
 
 export interface PluginParts {
   /** Reads and checks all scripts. Throws `startup_invalid` for a wrong name or an unreadable file. */
-  load(): void
+  load(): Promise<void>
   /** Returns the parts that the user may see. */
   visibleTo(caller: Pick<Principal, 'role'>): PartRow[]
   /** Returns a script by its file name, or undefined. */
@@ -18,11 +23,11 @@ export interface PluginParts {
 
 const maxModuleBytes = 1_048_576
 
-export function openPluginParts({ filled }: { readonly filled: SlotReader }): PluginParts {
+export function openPluginParts({ filled, store }: Pick<Kernel, 'filled' | 'store'>): PluginParts {
   const scripts = new Map<string, Buffer>()
   let parts: readonly { readonly row: PartRow; readonly role: ConsolePage['role'] }[] = []
 
-  function toRow({ by, value }: Filled<ConsoleCard | ConsolePage>): PartRow {
+  function toRow({ by, value }: Filled<ConsoleCard | ConsolePage>, nameKey: string): PartRow {
     const { title, element, module } = value
     const refuse = (what: string, cause?: unknown): never => {
       throw new Fault(startupInvalid, `plugin ${by}: ${element} of the console: ${what}`, { cause })
@@ -34,7 +39,7 @@ export function openPluginParts({ filled }: { readonly filled: SlotReader }): Pl
       refuse(`name must be in kebab-case, got ${value.name}`)
     const body = read(module, cause => refuse(`module cannot be read: ${reasonOf(cause)}`, cause))
     if (body.length > maxModuleBytes) refuse(`module must have at most 1 MiB, got ${body.length} bytes`)
-    const file = `${by}-${createHash('sha256').update(body).digest('hex').slice(0, 16)}.js`
+    const file = `${by}-${createHmac('sha256', nameKey).update(body).digest('hex').slice(0, 16)}.js`
     scripts.set(file, body)
     return {
       plugin: by,
@@ -48,17 +53,29 @@ export function openPluginParts({ filled }: { readonly filled: SlotReader }): Pl
   }
 
   return {
-    load() {
+    async load() {
+      const nameKey = await readNameKey(store)
       parts = [...filled(consolePageSlot), ...filled(consoleCardSlot)].map(part => ({
-        row: toRow(part),
+        row: toRow(part, nameKey),
         role: part.value.role
       }))
     },
-    visibleTo: ({ role }) =>
-      parts.filter(part => part.role === undefined || part.role === role).map(({ row }) => row),
+    visibleTo: caller =>
+      parts.filter(part => part.role === undefined || hasRole(caller, part.role)).map(({ row }) => row),
     script: file => scripts.get(file)
   }
 }
+
+/** Returns the secret of the store for names of scripts; all its servers use the same names. */
+const readNameKey = (store: Kernel['store']): Promise<string> =>
+  store.change(async em => {
+    const name = 'console_module_key'
+    const found = await em.findOne(StoreValue, { name })
+    if (found) return found.value
+    const value = newSecret()
+    await em.insert(StoreValue, { name, value })
+    return value
+  })
 
 function read(file: URL, refuse: (cause: unknown) => never): Buffer {
   try {

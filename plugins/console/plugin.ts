@@ -2,28 +2,36 @@ import { asFunction } from 'awilix'
 import { connectionSlot } from '../../kernel/control/peers.ts'
 import { definePlugin } from '../../kernel/plugin.ts'
 import { decisionSlot, siteSlot } from '../http/exports.ts'
-import { journalEntrySlot, stateSlot } from '../rules/exports.ts'
-import { type ChangeCounter, openChangeCounter } from './change-counter.ts'
-import { markConnections, markDecisions, markJournalEntries, markRuleStates } from './change-hooks.ts'
+import { admissionChangedSlot, journalEntrySlot, stateSlot } from '../rules/exports.ts'
+import { type ChangeCounter, openChangeCounter, type Services } from './change-counter.ts'
+import {
+  markAdmissions,
+  markConnections,
+  markDecisions,
+  markJournalEntries,
+  markRuleStates
+} from './change-hooks.ts'
 import { openConsoleSite, type Deps as SiteDeps } from './console-site.ts'
 import { ConsoleChange } from './entities.ts'
 import { Console0001 } from './migrations/0001-change.ts'
 import { openPluginParts } from './plugin-parts.ts'
 import { type Deps as RouteDeps, routes } from './routes.ts'
+import { openShownClients } from './shown-clients.ts'
 import { consoleCardSlot, consolePageSlot } from './slots.ts'
 
-type Deps = SiteDeps & RouteDeps
+type Deps = SiteDeps & RouteDeps & Services
 
 export default definePlugin<Deps>({
   name: 'console',
   version: '1.1.0',
   description: 'Web console: pages for administrators and users.',
   kernel: '^2.0.0',
-  needs: { auth: '^1.0.0', http: '^1.0.0', rules: '^1.0.0' },
+  needs: { auth: '^1.0.0', clients: '^1.0.0', http: '^1.0.0', rules: '^1.0.0' },
   store: { entities: [ConsoleChange], migrations: [{ name: '0001-change', class: Console0001 }] },
   slots: [consolePageSlot, consoleCardSlot],
   services: {
     site: asFunction((deps: Deps) => openConsoleSite(deps)).singleton(),
+    shownClients: asFunction(openShownClients).singleton(),
     changes: asFunction(
       (deps: Deps): ChangeCounter => openChangeCounter(deps, () => !deps.control.servers.isAlone())
     ).singleton(),
@@ -34,10 +42,11 @@ export default definePlugin<Deps>({
     connectionSlot.fillWith(markConnections),
     decisionSlot.fillWith(markDecisions),
     journalEntrySlot.fillWith(markJournalEntries),
-    stateSlot.fillWith(markRuleStates)
+    stateSlot.fillWith(markRuleStates),
+    admissionChangedSlot.fillWith(markAdmissions)
   ],
   routes,
   async start({ deps: { parts } }) {
-    parts.load()
+    await parts.load()
   }
 })

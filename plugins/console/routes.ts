@@ -40,8 +40,9 @@ const module = defineRoute({
   method: 'GET',
   url: '/v1/console/modules/:file',
   action: 'console.module',
-  access: 'user',
+  access: 'public', // a browser loads scripts without the session key
   summary: 'Returns the script of a page or card of a plugin.',
+  description: 'Only `GET /v1/console/parts` shows the names of the files, which cannot be guessed.',
   reply: 'media',
   schema: () => ({
     params: Type.Object({

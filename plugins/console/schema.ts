@@ -3,8 +3,9 @@ import { closed, orNull } from '../../kernel/http/schema.ts'
 
 export const ChangeNumber = closed({
   last: Type.Integer({
-    description: 'Differs after each change the user may see: of a record, a rule or a client.',
-    examples: [1767225600001]
+    description:
+      'Differs after each change the user may see: of a record, a rule or a client. Only compare it.',
+    examples: [81985529216486]
   }),
   pages: orNull(
     Type.String({

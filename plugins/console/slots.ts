@@ -1,10 +1,11 @@
 // Slots for pages and cards of plugins. Each is a custom element in a separate script, loaded when it is shown. It shares no
 // library with the console, so the console needs no rebuild.
+import type { Role } from '../../kernel/http/principal.ts'
 import { defineSlot } from '../../kernel/slot.ts'
 
 interface Part {
   readonly title: { readonly en: string; readonly de?: string }
-  readonly role?: 'superadmin' // who sees it; default: every signed-in user
+  readonly role?: Role // who sees it: at least this role; default: every signed-in user
   readonly module: URL // a script in the plugin's folder that defines the element; at most 1 MiB
   readonly element: string // 'acme-idle-card'
 }
@@ -44,7 +45,7 @@ export interface ConsoleApi {
 export interface ConsoleContext {
   readonly theme: 'light' | 'dark'
   readonly language: 'en' | 'de'
-  readonly user: { readonly user_id: string; readonly role: 'superadmin' | 'user' }
+  readonly user: { readonly user_id: string; readonly role: Role }
   readonly rule_id?: string // on a card of a rule
   readonly client_id?: string // on a card of a client
   /** Navigates to a path of the console. */

@@ -6,5 +6,6 @@ export class Console0001 extends Migration {
       "audience" varchar(32) not null primary key,
       "count" bigint not null,
       "changed_at" bigint not null)`)
+    this.addSql('create index "console_change_changed_at_index" on "console_change" ("changed_at")')
   }
 }

@@ -47,7 +47,7 @@ export async function startServer(
   })
   let link = ''
   for await (const line of createInterface({ input: child.stdout })) {
-    link ||= /https?:\/\/\S+\/(#setup=\S+)?$/.exec(line)?.[0] ?? ''
+    link ||= /(?:Console|in a browser): (\S+)$/.exec(line)?.[1] ?? ''
     if (link !== '') break
   }
   if (link === '') throw new Error(`sluice up ended: ${errors}`)
@@ -148,7 +148,15 @@ export async function signIn(page: Page, { user, password }: typeof admin): Prom
 export const callAs = <B>(page: Page, method: string, path: string, body?: unknown): Promise<B> =>
   page.evaluate(
     async ([method, path, body]) => {
-      const headers = { 'x-svc-csrf': '1', ...(body !== undefined && { 'content-type': 'application/json' }) }
+      const { localStorage } = globalThis as unknown as {
+        localStorage: { getItem(name: string): string | null }
+      }
+      const key = localStorage.getItem('sluice-session-key')
+      const headers = {
+        'x-svc-csrf': '1',
+        ...(key !== null && { 'x-svc-session-key': key }),
+        ...(body !== undefined && { 'content-type': 'application/json' })
+      }
       const response = await fetch(path, {
         method,
         headers,

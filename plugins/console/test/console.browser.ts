@@ -69,7 +69,7 @@ t.test('the first minute ends with a forwarded byte, and pages pass axe', { skip
   await page.goto(`${server.origin}/clients/new`)
   await page.getByLabel('Name').fill('paris')
   await page.getByRole('button', { name: 'Create command' }).click()
-  await page.getByText(/sluice agent enroll/).waitFor()
+  await page.getByText(/sluice agent join/).waitFor()
   await checkAxe('an enrollment command')
 
   await page.goto(`${server.origin}/rules`)

@@ -16,7 +16,8 @@ const forPrograms: Readonly<Record<string, string>> = {
   'POST /v1/apply-leases': 'lock of the command apply',
   'PUT /v1/apply-leases/{lease_id}': 'lock of the command apply',
   'DELETE /v1/apply-leases/{lease_id}': 'lock of the command apply',
-  'POST /v1/apply-checks': 'dry run of the command apply'
+  'POST /v1/apply-checks': 'dry run of the command apply',
+  'POST /v1/settings/certificate/rotate': 'the command cert rotate, which the page of settings shows'
 }
 
 const web = join(import.meta.dirname, '../web')

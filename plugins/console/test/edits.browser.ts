@@ -7,6 +7,7 @@ import {
   openPage,
   type RunningServer,
   skipReason,
+  startAgent,
   startServer
 } from './browser.ts'
 
@@ -24,6 +25,9 @@ t.test(
     const walk = { page, server }
 
     await t.test('an enrollment command can be created and cancelled', t => cancelsCommand({ ...walk, t }))
+    await t.test('an enrollment key is shown once, and its pending client can be approved', t =>
+      createsKey({ ...walk, t })
+    )
     await t.test('a client can be edited in a conflict and gets a new command', t =>
       editsClient({ ...walk, t })
     )
@@ -51,12 +55,43 @@ async function cancelsCommand(walk: Walk): Promise<void> {
   await open(walk, '/clients/new', 'Clients')
   await page.getByLabel('Name', { exact: true }).fill('lyon')
   await page.getByRole('button', { name: 'Create command' }).click()
-  await page.getByText(/agent enroll|agent run/).waitFor()
+  await page.getByText(/agent join/).waitFor()
   await page.getByText(/Valid for \d/).waitFor()
 
   await open(walk, '/clients', 'Clients')
   await page.getByRole('button', { name: 'Cancel the command for lyon' }).click()
   await page.getByRole('heading', { name: 'Commands not run yet' }).waitFor({ state: 'detached' })
+}
+
+async function createsKey(walk: Walk): Promise<void> {
+  const { page, server, t } = walk
+  await open(walk, '/clients', 'Clients')
+  await page.getByRole('button', { name: 'Create key' }).click()
+  const form = page.getByRole('dialog')
+  await form.getByLabel('Label', { exact: true }).fill('web servers')
+  await form.getByLabel('Uses').fill('2')
+  await form.getByLabel('Clients wait for approval').check()
+  await form.getByRole('button', { name: 'Create key' }).click()
+  const command = await form.getByText(/sluice agent join/).textContent()
+  await form.getByRole('button', { name: 'Done' }).click()
+  await page.getByRole('cell', { name: '0 / 2' }).waitFor()
+
+  const agent = startAgent(`${t.testdir()}/agent`, /svc:[^']+/.exec(command ?? '')?.[0] ?? '')
+  t.teardown(agent.kill)
+  await page.getByRole('cell', { name: '1 / 2' }).waitFor()
+  const clients = await callAs<{ client_id: string; state: string }[]>(page, 'GET', '/v1/clients')
+  const pending = clients.find(({ state }) => state === 'pending')
+  await page.goto(`${server.origin}/clients/${pending?.client_id}`)
+  await page.getByRole('button', { name: 'Approve' }).click()
+  await page.getByRole('button', { name: 'Approve' }).waitFor({ state: 'detached' })
+
+  await open(walk, '/clients', 'Clients')
+  await page.getByRole('button', { name: 'Delete the key web servers' }).click()
+  await form.getByRole('button', { name: 'Delete' }).click()
+  await page.getByRole('cell', { name: 'web servers', exact: true }).waitFor({ state: 'detached' })
+  await agent.kill()
+  await callAs(page, 'POST', `/v1/clients/${pending?.client_id}/revoke`)
+  await callAs(page, 'DELETE', `/v1/clients/${pending?.client_id}`)
 }
 
 async function editsClient(walk: Walk): Promise<void> {

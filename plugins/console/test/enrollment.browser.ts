@@ -10,7 +10,7 @@ t.test('a new command connects a reinstalled host as the same client', { skip: s
   t.teardown(close)
   await completeSetup(page, server.link)
   const uriShown = async (): Promise<string> => {
-    const command = await page.locator('code', { hasText: '://' }).textContent()
+    const command = await page.locator('code', { hasText: 'agent join' }).textContent()
     return /[a-z+]+:\/\/[^\s'"]+/.exec(command ?? '')?.[0] ?? ''
   }
   const clientIds = async () => {

@@ -58,9 +58,25 @@ t.test(
     t.match({ status, text }, { status: 200, text: script })
     t.match(headers, { 'content-type': /^text\/javascript/, 'cache-control': /immutable/ })
     t.equal((await server.call('GET', '/v1/console/modules/acme-idle-0.js')).status, 404)
-    t.equal((await server.as('nobody')('GET', all[0]?.module ?? '')).status, 401)
+    t.equal(
+      (await server.as('nobody')('GET', all[0]?.module ?? '')).status,
+      200,
+      'a script has no credential'
+    )
   }
 )
+
+t.test('a script has another name in each store, so that strangers cannot compute it', async t => {
+  const names = new Set<string | undefined>()
+  for (const what of ['one store', 'another store'])
+    await t.test(what, async t => {
+      const server = await testServer(t, { plugins: [bringing(pageOf(moduleIn(t)))] })
+      const { body } = await server.call<Row[]>('GET', '/v1/console/parts')
+      names.add(body[0]?.module)
+    })
+
+  t.equal(names.size, 2)
+})
 
 t.test('an invalid part stops the start and names its plugin', async t => {
   const module = moduleIn(t)

@@ -3,22 +3,11 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
+import { callAs } from './browser.ts'
 
 /** Calls the API as the user of the page; returns the body of the reply. */
 export const api = (page: Page, method: string, path: string, body?: object): Promise<unknown> =>
-  page.evaluate(
-    async ([method, path, body]) => {
-      const response = await fetch(path, {
-        method,
-        headers: { 'x-svc-csrf': '1', ...(body && { 'content-type': 'application/json' }) },
-        ...(body && { body: JSON.stringify(body) })
-      })
-      const text = await response.text()
-      if (!response.ok) throw new Error(`${method} ${path}: ${text}`)
-      return text === '' ? null : (JSON.parse(text) as unknown)
-    },
-    [method, path, body] as const
-  )
+  callAs(page, method, path, body)
 
 export interface Target {
   readonly port: number

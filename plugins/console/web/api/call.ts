@@ -4,6 +4,7 @@ import type { Arguments, Found, Name, ReplyTo } from '../../../../kernel/platfor
 import type { ConsoleApi } from '../../slots.ts'
 import { ApiError, readError } from './api-error.ts'
 import { reportAnswer, reportLoss } from './reachability.ts'
+import { sessionKeyHeader } from './session-key.ts'
 
 export type Reply<N extends Name> = ReplyTo<Found<N>>
 export type Row<N extends Name> = Reply<N> extends readonly (infer R)[] ? R : never
@@ -101,6 +102,7 @@ async function send(
   const response = await reach(url, {
     method,
     headers: {
+      ...sessionKeyHeader(),
       ...(method !== 'GET' && { 'x-svc-csrf': '1' }),
       ...(body !== undefined && { 'content-type': 'application/json' }),
       ...headers

@@ -8,6 +8,8 @@ export const meQuery = queryOptions({
   queryKey: ['me'],
   refetchInterval: 60_000,
   queryFn: async (): Promise<Me | null> => {
+    const status = await call('GET /v1/auth/status') // a refused call would count as denied
+    if (status.onboarding_required || status.signed_in === false) return null
     try {
       return await call('GET /v1/users/me')
     } catch (thrown) {

@@ -1,6 +1,9 @@
 // Server-sent events. Pauses while the tab is hidden and reconnects when the stream ends.
 import { useEffect, useRef, useState } from 'react'
+import { toApiError } from './api-error.ts'
+import { handleAuthError } from './query-client.ts'
 import { reportAnswer } from './reachability.ts'
+import { readEvents } from './read-events.ts'
 
 /** `waiting`: no event since the stream opened. */
 export type StreamState = 'waiting' | 'live'
@@ -19,29 +22,32 @@ export function useEvents<T>(
   const wanted = names.join(' ')
   useEffect(() => {
     if (url === null) return
-    let source: EventSource | null = null
+    let reading: AbortController | null = null
     let timer: ReturnType<typeof setTimeout> | undefined
     const close = (): void => {
       clearTimeout(timer)
-      source?.close()
-      source = null
+      reading?.abort()
+      reading = null
       setState('waiting')
     }
     const open = (): void => {
       close()
       if (document.hidden) return
-      source = new EventSource(url)
-      for (const name of wanted.split(' '))
-        source.addEventListener(name, event => {
-          reportAnswer()
-          setState('live')
-          latest.current(JSON.parse((event as MessageEvent<string>).data) as T, name)
+      const opened = new AbortController()
+      reading = opened
+      readEvents(url, opened.signal, take)
+        .catch((thrown: unknown) => opened.signal.aborted || handleAuthError(toApiError(thrown)))
+        .finally(() => {
+          if (opened.signal.aborted) return
+          close()
+          timer = setTimeout(open, reconnectMs)
         })
-      // The browser does not retry a refused stream and hides the reason, so this reconnects.
-      source.onerror = () => {
-        close()
-        timer = setTimeout(open, reconnectMs)
-      }
+    }
+    const take = (name: string, data: string): void => {
+      reportAnswer()
+      if (!wanted.split(' ').includes(name)) return
+      setState('live')
+      latest.current(JSON.parse(data) as T, name)
     }
     open()
     document.addEventListener('visibilitychange', open)

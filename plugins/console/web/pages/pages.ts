@@ -2,18 +2,19 @@
 // chunk.
 import { type ComponentType, type LazyExoticComponent, lazy } from 'react'
 import type { Me } from '../api/me.ts'
+import { hasRight, type Right } from '../api/rights.ts'
 import type { Text } from '../text/en.ts'
 import { text } from '../text/text.ts'
 
 export interface Page {
   readonly name: keyof Text['pages']
   readonly path: `/${string}` // includes all deeper paths
-  readonly role?: Me['role'] // default: every user
+  readonly needs?: Right // default: every user sees it
   readonly icon: string // SVG path data of a 24x24 line icon
   readonly view: LazyExoticComponent<ComponentType>
   readonly load: Load // the chunk of the view
   /** The command PATH/new in the palette: 'New rule'. */
-  readonly create?: { readonly label: () => string; readonly role?: Me['role'] }
+  readonly create?: { readonly label: () => string; readonly needs: Right }
 }
 
 interface Chunk {
@@ -49,7 +50,7 @@ const pages: readonly Page[] = [
     path: '/rules',
     icon: 'M4 7h11l-3-3M20 17H9l3 3',
     ...lazyPage(() => import('./rules/page.tsx')),
-    create: { label: () => text.rules.add }
+    create: { label: () => text.rules.add, needs: 'changesRules' }
   },
   {
     name: 'connections',
@@ -62,22 +63,22 @@ const pages: readonly Page[] = [
     path: '/clients',
     icon: 'M4 5h16v6H4zM4 13h16v6H4zM8 8h.01M8 16h.01',
     ...lazyPage(() => import('./clients/page.tsx')),
-    create: { label: () => text.clients.add, role: 'superadmin' }
+    create: { label: () => text.clients.add, needs: 'managesAll' }
   },
   {
     name: 'users',
     path: '/users',
-    role: 'superadmin',
+    needs: 'seesAll',
     icon: 'M9 5a3.5 3.5 0 1 0 0 7 3.5 3.5 0 0 0 0-7zM3 20c.8-3.5 3-5 6-5s5.2 1.5 6 5M16 5.5a3.5 3.5 0 0 1 0 6.5M18 15.5c1.5.8 2.5 2.2 3 4.5',
     ...lazyPage(() => import('./users/page.tsx')),
-    create: { label: () => text.users.add, role: 'superadmin' }
+    create: { label: () => text.users.add, needs: 'managesUsers' }
   },
   {
     name: 'quotas',
     path: '/quotas',
     icon: 'M4 18a8 8 0 1 1 16 0M12 18l4-6',
     ...lazyPage(() => import('./quotas/page.tsx')),
-    create: { label: () => text.quotas.add, role: 'superadmin' }
+    create: { label: () => text.quotas.add, needs: 'managesAll' }
   },
   {
     name: 'traffic',
@@ -88,37 +89,37 @@ const pages: readonly Page[] = [
   {
     name: 'bans',
     path: '/bans',
-    role: 'superadmin',
+    needs: 'seesAll',
     icon: 'M12 4a8 8 0 1 0 0 16 8 8 0 0 0 0-16zM6.5 6.5l11 11',
     ...lazyPage(() => import('./bans/page.tsx')),
-    create: { label: () => text.bans.add, role: 'superadmin' }
+    create: { label: () => text.bans.add, needs: 'managesAll' }
   },
   {
     name: 'sources',
     path: '/sources',
-    role: 'superadmin',
+    needs: 'seesAll',
     icon: 'M9 6h11M9 12h11M9 18h11M4 6h.01M4 12h.01M4 18h.01',
     ...lazyPage(() => import('./sources/page.tsx')),
-    create: { label: () => text.sources.add, role: 'superadmin' }
+    create: { label: () => text.sources.add, needs: 'managesAll' }
   },
   {
     name: 'audit',
     path: '/audit',
-    role: 'superadmin',
+    needs: 'seesAll',
     icon: 'M6 3h9l4 4v14H6zM9 12h7M9 16h7',
     ...lazyPage(() => import('./audit/page.tsx'))
   },
   {
     name: 'settings',
     path: '/settings',
-    role: 'superadmin',
+    needs: 'seesAll',
     icon: 'M4 7h10M18 7h2M4 17h2M10 17h10M14 5v4M8 15v4',
     ...lazyPage(() => import('./settings/page.tsx'))
   },
   {
     name: 'plugins',
     path: '/plugins',
-    role: 'superadmin',
+    needs: 'seesAll',
     icon: 'M10 4v3M14 4v3M7 7h10v5a5 5 0 0 1-10 0zM12 17v4',
     ...lazyPage(() => import('./plugins/page.tsx'))
   },
@@ -134,5 +135,5 @@ const pages: readonly Page[] = [
 export const pageAt = (path: string): Page | undefined =>
   pages.find(page => path === page.path || path.startsWith(`${page.path}/`))
 
-export const pagesFor = ({ role }: Pick<Me, 'role'>): readonly Page[] =>
-  pages.filter(page => page.role === undefined || page.role === role)
+export const pagesFor = (me: Pick<Me, 'role'>): readonly Page[] =>
+  pages.filter(({ needs }) => needs === undefined || hasRight(me, needs))

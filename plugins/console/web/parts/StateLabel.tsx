@@ -13,6 +13,7 @@ const tones: Partial<Record<Name, Tone>> = {
   ejected: 'warn',
   failed: 'bad',
   disconnected: 'bad',
+  conflict: 'bad',
   revoked: 'bad'
 }
 

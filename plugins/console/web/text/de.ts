@@ -1,4 +1,4 @@
-import { clients } from './de/clients.ts'
+import { clients, enrollmentKeys } from './de/clients.ts'
 import { choices, fieldHints, fields, kinds, reasons } from './de/fields.ts'
 import { audit, bans, pluginsPage, quotas, settings, sources, traffic, underAttack } from './de/operations.ts'
 import { attention, overview } from './de/overview.ts'
@@ -18,6 +18,7 @@ export const de: Text = {
   explain,
   connections,
   clients,
+  enrollmentKeys,
   fields,
   fieldHints,
   choices,

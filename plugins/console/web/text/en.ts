@@ -1,5 +1,5 @@
 // All texts of the console, by page. A key that another language lacks, or has in addition, fails the type check.
-import { clients } from './en/clients.ts'
+import { clients, enrollmentKeys } from './en/clients.ts'
 import { choices, fieldHints, fields, kinds, reasons } from './en/fields.ts'
 import { audit, bans, pluginsPage, quotas, settings, sources, traffic, underAttack } from './en/operations.ts'
 import { attention, overview } from './en/overview.ts'
@@ -17,6 +17,7 @@ export const en = {
   explain,
   connections,
   clients,
+  enrollmentKeys,
   fields,
   fieldHints,
   choices,

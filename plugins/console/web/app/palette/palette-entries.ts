@@ -3,6 +3,7 @@ import { useMantineColorScheme } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { type Row, rows } from '../../api/call.ts'
 import type { Me } from '../../api/me.ts'
+import { hasRight } from '../../api/rights.ts'
 import type { Page } from '../../pages/pages.ts'
 import { chooseLanguage, type Language, languages, text } from '../../text/text.ts'
 import { iconOf, type PluginPart, pathOf, titleOf } from '../plugins/plugin-parts.ts'
@@ -66,7 +67,7 @@ export function useFixedEntries({
         run: () => go(pathOf(part))
       })),
     ...pages.flatMap(({ path, create }) =>
-      create && (create.role === undefined || create.role === me.role)
+      create && hasRight(me, create.needs)
         ? [{ id: `${path}/new`, label: create.label(), icon: plus, run: () => go(`${path}/new`) }]
         : []
     ),
@@ -88,7 +89,7 @@ export function useRecordEntries(
   const pageOf = (name: string): Page | undefined => pages.find(page => page.name === name)
   const clients = useRecords('clients', isEnabled, () => rows('GET /v1/clients'))
   const rules = useRecords('rules', isEnabled, () => rows('GET /v1/rules'))
-  const users = useRecords('users', isEnabled && me.role === 'superadmin', () => rows('GET /v1/users'))
+  const users = useRecords('users', isEnabled && hasRight(me, 'seesAll'), () => rows('GET /v1/users'))
   const toEntries = <R>(name: string, found: readonly R[], describe: (row: R) => [string, string]) => {
     const page = pageOf(name)
     if (page === undefined) return []

@@ -18,8 +18,13 @@ interface OpenDialog {
   readonly token: Token
 }
 
-/** Bearer tokens of a user, for that user or an administrator. */
-export function Tokens({ user }: { readonly user: string }) {
+interface Props {
+  readonly user: string
+  readonly mayChange: boolean
+}
+
+/** Bearer tokens of a user, for that user and for those who see all. */
+export function Tokens({ user, mayChange }: Props) {
   const tokens = useQuery({
     queryKey: ['tokens', user],
     queryFn: () => rows('GET /v1/users/{user_id}/credentials', { path: { user_id: user } })
@@ -40,13 +45,14 @@ export function Tokens({ user }: { readonly user: string }) {
       title={text.tokens.title}
       note={text.tokens.text}
       addLabel={text.tokens.add}
+      mayAdd={mayChange}
       form={close => <IssueToken user={user} onDone={close} />}
     >
       <QueryTable
         query={tokens}
         name="tokens"
         what={text.tokens.what}
-        columns={[...tokenColumns, actionsColumn(actions, 4.5)]}
+        columns={mayChange ? [...tokenColumns, actionsColumn(actions, 4.5)] : tokenColumns}
         idOf={({ credential_id }) => credential_id}
         empty={text.tokens.empty}
       />

@@ -1,6 +1,7 @@
 import { Group, type MantineColorScheme, NativeSelect, Text, useMantineColorScheme } from '@mantine/core'
 import { lazy, Suspense } from 'react'
 import { type Me, useMe } from '../../api/me.ts'
+import { hasRight } from '../../api/rights.ts'
 import { DialogButton } from '../../parts/dialog/DialogButton.tsx'
 import { toOptions } from '../../parts/form/to-options.ts'
 import { PageHead } from '../../parts/page/PageHead.tsx'
@@ -19,7 +20,7 @@ export default function AccountPage() {
 }
 
 function AccountSections({ me }: { readonly me: Me }) {
-  const isTenant = me.role === 'user'
+  const isTenant = !hasRight(me, 'seesAll')
   return (
     <>
       <PageHead title={text.pages.account}>
@@ -35,9 +36,9 @@ function AccountSections({ me }: { readonly me: Me }) {
       <Text c="dimmed">{text.accountPage.who(me.user_id, text.users.roles[me.role])}</Text>
       <Appearance />
       {isTenant && <OwnGrants />}
-      {isTenant && <UserLimits user={me.user_id} />}
+      {isTenant && <UserLimits user={me.user_id} mayChange={false} />}
       <Sessions />
-      <Tokens user={me.user_id} />
+      <Tokens user={me.user_id} mayChange />
     </>
   )
 }

@@ -31,14 +31,23 @@ export function Subject({ entry: { resource_kind: kind, resource_id: id } }: { r
 export const Actor = ({ entry: { actor } }: { readonly entry: Entry }) =>
   actor === null ? text.audit.nobody : actor.startsWith('_') ? actor : <UserLink id={actor} />
 
+/** A request that was allowed, but failed, changed nothing. */
+const shownOutcome = ({ outcome, status }: Entry) =>
+  outcome === 'allow' && status !== null && status >= 400 ? 'fail' : outcome
+
+const tones = { allow: 'good', deny: 'bad', fail: 'warn' } as const
+
 /** '×12' means that the entry stands for 12 denied requests. */
-export const Outcome = ({ entry: { outcome, status, reason, count: times } }: { readonly entry: Entry }) => (
-  <span>
-    <Dot tone={outcome === 'deny' ? 'bad' : status !== null && status >= 400 ? 'warn' : 'good'} />
-    {text.audit.outcomes[outcome]} {status ?? text.audit.pending} {reason}
-    {times > 1 && ` ×${count(times)}`}
-  </span>
-)
+export const Outcome = ({ entry }: { readonly entry: Entry }) => {
+  const { status, reason, count: times } = entry
+  return (
+    <span>
+      <Dot tone={tones[shownOutcome(entry)]} />
+      {text.audit.outcomes[shownOutcome(entry)]} {status ?? text.audit.pending} {reason}
+      {times > 1 && ` ×${count(times)}`}
+    </span>
+  )
+}
 
 export const auditColumns: readonly Column<Entry>[] = [
   timeColumn('timestamp', text.audit.at, { format: 'brief', width: 9 }),
@@ -62,8 +71,8 @@ export const auditColumns: readonly Column<Entry>[] = [
   {
     id: 'outcome',
     title: text.audit.outcome,
-    value: ({ outcome, status, reason }) =>
-      `${text.audit.outcomes[outcome]} ${status ?? text.audit.pending} ${reason ?? ''}`,
+    value: entry =>
+      `${text.audit.outcomes[shownOutcome(entry)]} ${entry.status ?? text.audit.pending} ${entry.reason ?? ''}`,
     cell: entry => <Outcome entry={entry} />,
     width: 13,
     wide: true

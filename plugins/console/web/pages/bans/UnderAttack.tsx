@@ -2,6 +2,7 @@ import { Alert, Button, Group, NativeSelect, Stack, Text, TextInput } from '@man
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call, type Row, rows } from '../../api/call.ts'
+import { useRight } from '../../api/rights.ts'
 import { ConfirmAction } from '../../parts/dialog/ConfirmAction.tsx'
 import { DialogButton } from '../../parts/dialog/DialogButton.tsx'
 import { Form } from '../../parts/form/Form.tsx'
@@ -22,6 +23,7 @@ type Time = keyof typeof times
 /** The switch that tightens all limits per source, and the clients on which it is on. */
 export function UnderAttack() {
   const [selected, select] = useState<Switch | null>(null)
+  const mayChange = useRight('managesAll')
   // Without the plugin the request fails and the switch is hidden.
   const { data: all } = useQuery({
     queryKey: ['under-attack'],
@@ -39,30 +41,36 @@ export function UnderAttack() {
               label={words.isOn}
               columns={[
                 { title: words.client },
-                { title: text.table.actions },
                 { title: text.bans.until },
                 { title: text.bans.by },
-                { title: text.bans.reason }
+                { title: text.bans.reason },
+                ...(mayChange ? [{ title: text.table.actions }] : [])
               ]}
               rows={all.map(one => ({
                 key: one.client_id ?? '',
                 cells: [
                   one.client_name ?? words.newClients,
-                  <Button key="off" size="compact-xs" variant="default" onClick={() => select(one)}>
-                    {words.turnOff}
-                  </Button>,
                   <Timestamp key="until" at={one.until} format="brief" />,
                   <UserLink key="by" id={one.made_by} />,
-                  one.reason
+                  one.reason,
+                  ...(mayChange
+                    ? [
+                        <Button key="off" size="compact-xs" variant="default" onClick={() => select(one)}>
+                          {words.turnOff}
+                        </Button>
+                      ]
+                    : [])
                 ]
               }))}
             />
           </Stack>
         </Alert>
       )}
-      <Group mb="lg">
-        <DialogButton label={words.turnOn}>{close => <TurnOn onDone={close} />}</DialogButton>
-      </Group>
+      {mayChange && (
+        <Group mb="lg">
+          <DialogButton label={words.turnOn}>{close => <TurnOn onDone={close} />}</DialogButton>
+        </Group>
+      )}
       {selected && <TurnOff active={selected} onClose={() => select(null)} />}
     </>
   )

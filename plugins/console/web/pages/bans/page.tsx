@@ -2,6 +2,7 @@ import { Button, NativeSelect, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call, rows } from '../../api/call.ts'
+import { useRight } from '../../api/rights.ts'
 import { ConfirmAction } from '../../parts/dialog/ConfirmAction.tsx'
 import { EmptyState } from '../../parts/EmptyState.tsx'
 import { toOptions } from '../../parts/form/to-options.ts'
@@ -22,6 +23,7 @@ export default function Bans() {
     queryFn: () => rows('GET /v1/bans', { query: { state: filter } })
   })
   const [selected, select] = useState<Ban | null>(null)
+  const mayChange = useRight('managesAll')
   const liftButton = (ban: Ban) =>
     ban.state === 'in_force' && (
       <Button size="compact-xs" variant="default" onClick={() => select(ban)}>
@@ -33,6 +35,7 @@ export default function Bans() {
       path="/bans"
       title={text.pages.bans}
       addLabel={text.bans.add}
+      mayAdd={mayChange}
       form={go => <NewBan onDone={() => go('/bans')} />}
       tools={
         <NativeSelect
@@ -50,7 +53,7 @@ export default function Bans() {
             query={bans}
             name="bans"
             what={text.bans.what}
-            columns={[...banColumns, actionsColumn(liftButton, 5)]}
+            columns={mayChange ? [...banColumns, actionsColumn(liftButton, 5)] : banColumns}
             idOf={({ ban_id }) => ban_id}
             empty={
               <EmptyState what={filter === 'all' ? text.bans.emptyAll : text.bans.empty}>

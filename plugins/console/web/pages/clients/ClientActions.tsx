@@ -3,6 +3,7 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { call } from '../../api/call.ts'
+import { notify } from '../../app/notices.ts'
 import { count } from '../../format.ts'
 import { ConfirmAction } from '../../parts/dialog/ConfirmAction.tsx'
 import { DialogButton } from '../../parts/dialog/DialogButton.tsx'
@@ -13,7 +14,7 @@ import { EditClient } from './EditClient.tsx'
 import { EnrollmentCommand } from './EnrollmentCommand.tsx'
 import type { Client } from './queries.ts'
 
-/** Buttons on the page of a client, for superadmins. */
+/** Buttons on the page of a client, for those who manage clients. */
 export function ClientActions({ client }: { readonly client: Client }) {
   const [dialog, setDialog] = useState<'revoke' | 'delete' | null>(null)
   const close = (): void => setDialog(null)
@@ -21,6 +22,7 @@ export function ClientActions({ client }: { readonly client: Client }) {
   const end = client.state === 'revoked' ? 'delete' : 'revoke' // only a revoked client can be deleted
   return (
     <>
+      {client.state === 'pending' && <Approve client={client} />}
       <DialogButton label={text.clients.edit} title={text.clients.editTitle(name)}>
         {done => <EditClient client={client} onDone={done} />}
       </DialogButton>
@@ -33,6 +35,18 @@ export function ClientActions({ client }: { readonly client: Client }) {
       <RevokeClient client={client} isOpen={dialog === 'revoke'} onClose={close} />
       <DeleteClient client={client} isOpen={dialog === 'delete'} onClose={close} />
     </>
+  )
+}
+
+function Approve({ client: { client_id, client_name } }: { readonly client: Client }) {
+  const approve = useMutation({
+    mutationFn: () => call('POST /v1/clients/{client_id}/approve', { path: { client_id } }),
+    onSuccess: () => notify(text.clients.approved(client_name))
+  })
+  return (
+    <Button loading={approve.isPending} onClick={() => approve.mutate()}>
+      {text.clients.approve}
+    </Button>
   )
 }
 

@@ -1,7 +1,7 @@
 import { Alert, Button, Group } from '@mantine/core'
 import { useMemo } from 'react'
 import { Link } from 'wouter'
-import { useMe } from '../../api/me.ts'
+import { useRight } from '../../api/rights.ts'
 import { Facts } from '../../parts/Facts.tsx'
 import { MissingRecord } from '../../parts/page/MissingRecord.tsx'
 import { PageHead } from '../../parts/page/PageHead.tsx'
@@ -21,7 +21,8 @@ import { type Client, useClients, useClientsById } from './queries.ts'
 
 export function ClientDetail({ id }: { readonly id: string }) {
   const clients = useClients()
-  const isSuperadmin = useMe().data?.role === 'superadmin'
+  const seesAll = useRight('seesAll')
+  const mayChange = useRight('managesAll')
   return (
     <QueryResult query={clients}>
       {all => {
@@ -33,16 +34,26 @@ export function ClientDetail({ id }: { readonly id: string }) {
             <PageLink to="/clients">{text.pages.clients}</PageLink>
             <PageHead title={client.client_name}>
               <StateLabel state={client.state} />
-              {isSuperadmin && <ClientActions client={client} />}
+              {mayChange && <ClientActions client={client} />}
             </PageHead>
             {client.state === 'disconnected' && (
               <Alert color="orange" variant="default" mb="lg" role="status">
                 {text.clients.offlineHint}
               </Alert>
             )}
+            {client.state === 'pending' && (
+              <Alert color="orange" variant="default" mb="lg" role="status">
+                {text.clients.pendingHint}
+              </Alert>
+            )}
+            {client.instance_conflict !== null && (
+              <Alert color="red" variant="default" mb="lg" role="alert">
+                {text.clients.conflict(client.instance_conflict.remote_addrs.join(', '))}
+              </Alert>
+            )}
             <ClientFacts client={client} />
             <Rules id={id} />
-            {isSuperadmin && <ClientOwners client={client} />}
+            {seesAll && <ClientOwners client={client} />}
             <Capabilities client={client} />
           </>
         )
@@ -54,6 +65,7 @@ export function ClientDetail({ id }: { readonly id: string }) {
 function Rules({ id }: { readonly id: string }) {
   const rules = useRules()
   const clients = useClientsById()
+  const mayAdd = useRight('changesRules')
   const columns = useMemo(() => ruleColumns(clients).filter(column => column.id !== 'client'), [clients])
   return (
     <Section
@@ -62,9 +74,11 @@ function Rules({ id }: { readonly id: string }) {
         <Group gap="sm">
           <PageLink to={`/rules?client=${id}`}>{text.clients.inList}</PageLink>
           <PageLink to={`/connections?client=${id}`}>{text.pages.connections}</PageLink>
-          <Button component={Link} href={`/rules/new?client=${id}`} variant="default" size="xs">
-            {text.rules.add}
-          </Button>
+          {mayAdd && (
+            <Button component={Link} href={`/rules/new?client=${id}`} variant="default" size="xs">
+              {text.rules.add}
+            </Button>
+          )}
         </Group>
       }
     >

@@ -1,5 +1,5 @@
 import { Group, NativeSelect } from '@mantine/core'
-import { useMe } from '../../api/me.ts'
+import { useRight } from '../../api/rights.ts'
 import { EmptyState } from '../../parts/EmptyState.tsx'
 import { ListPage } from '../../parts/page/ListPage.tsx'
 import { QueryResult } from '../../parts/QueryResult.tsx'
@@ -11,6 +11,7 @@ import { Table } from '../../parts/table/Table.tsx'
 import { useUrlFilter } from '../../parts/use-url-filter.ts'
 import { text } from '../../text/text.ts'
 import { AddClient } from './AddClient.tsx'
+import { EnrollmentKeys } from './EnrollmentKeys.tsx'
 import { PendingEnrollments } from './PendingEnrollments.tsx'
 import { type Client, useClients } from './queries.ts'
 
@@ -19,6 +20,8 @@ const labelsIn = ({ labels }: Client): string =>
     .map(([key, value]) => `${key}=${value}`)
     .join(' ')
 
+const shownState = ({ state, instance_conflict }: Client) => (instance_conflict === null ? state : 'conflict')
+
 const columns: readonly Column<Client>[] = [
   linkColumn('name', text.clients.name, client => [client.client_name, `/clients/${client.client_id}`], {
     width: 8
@@ -26,8 +29,8 @@ const columns: readonly Column<Client>[] = [
   {
     id: 'state',
     title: text.clients.state,
-    value: ({ state }) => text.states[state],
-    cell: ({ state }) => <StateLabel state={state} />,
+    value: client => text.states[shownState(client)],
+    cell: client => <StateLabel state={shownState(client)} />,
     width: 8
   },
   textColumn('address', text.clients.address, { width: 9.5, wide: true }),
@@ -45,15 +48,16 @@ const columns: readonly Column<Client>[] = [
   }
 ]
 
-const states = ['connected', 'disconnected', 'revoked'] as const
+const states = ['connected', 'disconnected', 'pending', 'revoked'] as const
 const idOf = ({ client_id }: Client): string => client_id
 
 /** /clients?state=disconnected */
 export function ClientList() {
   const clients = useClients()
   const { filter, set } = useUrlFilter(['state'])
-  const mayAdd = useMe().data?.role === 'superadmin'
-  const emptyText = mayAdd ? text.clients.empty : text.overview.noneGranted
+  const seesAll = useRight('seesAll')
+  const mayAdd = useRight('managesAll')
+  const emptyText = seesAll ? text.clients.empty : text.overview.noneGranted
   return (
     <ListPage
       path="/clients"
@@ -88,7 +92,8 @@ export function ClientList() {
               </>
             )}
           </QueryResult>
-          {mayAdd && <PendingEnrollments />}
+          {seesAll && <PendingEnrollments />}
+          {seesAll && <EnrollmentKeys />}
         </>
       )}
     </ListPage>

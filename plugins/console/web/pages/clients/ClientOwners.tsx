@@ -2,6 +2,7 @@ import { Button, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { type Row, rows } from '../../api/call.ts'
+import { useRight } from '../../api/rights.ts'
 import { count } from '../../format.ts'
 import { Dialog } from '../../parts/dialog/Dialog.tsx'
 import { PlainTable } from '../../parts/PlainTable.tsx'
@@ -19,6 +20,7 @@ type Owner = Row<'GET /v1/clients/{client_id}/owners'>
 export function ClientOwners({ client }: { readonly client: Client }) {
   const path = { client_id: client.client_id }
   const [chosen, choose] = useState<string | null>(null)
+  const mayChange = useRight('managesAll')
   const owners = useQuery({
     queryKey: ['owners', client.client_id],
     queryFn: () => rows('GET /v1/clients/{client_id}/owners', { path })
@@ -32,11 +34,11 @@ export function ClientOwners({ client }: { readonly client: Client }) {
           { title: text.rules.owner },
           { title: text.pages.rules, numeric: true },
           { title: text.clients.limits },
-          { title: text.clients.change }
+          ...(mayChange ? [{ title: text.clients.change }] : [])
         ]}
         rows={owners.data.map(owner => ({
           key: owner.owner_id,
-          cells: toCells(client, owner, () => choose(owner.owner_id))
+          cells: toCells(client, owner, mayChange ? () => choose(owner.owner_id) : null)
         }))}
       />
       <Dialog
@@ -59,21 +61,25 @@ export function ClientOwners({ client }: { readonly client: Client }) {
   )
 }
 
-const toCells = (client: Client, owner: Owner, onChange: () => void) => [
+const toCells = (client: Client, owner: Owner, onChange: (() => void) | null) => [
   owner.owner_id,
   <PageLink key="rules" to={`/rules?client=${client.client_id}&owner=${encodeURIComponent(owner.owner_id)}`}>
     {count(owner.rule_count)}
   </PageLink>,
   <Limits key="limits" client={client} owner={owner} />,
-  <Button
-    key="change"
-    size="compact-xs"
-    variant="default"
-    aria-label={text.clients.changeLimits(owner.owner_id)}
-    onClick={onChange}
-  >
-    {text.clients.change}
-  </Button>
+  ...(onChange
+    ? [
+        <Button
+          key="change"
+          size="compact-xs"
+          variant="default"
+          aria-label={text.clients.changeLimits(owner.owner_id)}
+          onClick={onChange}
+        >
+          {text.clients.change}
+        </Button>
+      ]
+    : [])
 ]
 
 function Limits({ client, owner }: { readonly client: Client; readonly owner: Owner }) {

@@ -1,10 +1,10 @@
 import { Button, Group, Stack, Text } from '@mantine/core'
 import type { Reply } from '../../api/call.ts'
 import { countdown } from '../../format.ts'
-import { Command } from '../../parts/Command.tsx'
 import { StateLabel } from '../../parts/StateLabel.tsx'
 import { useNow } from '../../parts/use-now.ts'
 import { text } from '../../text/text.ts'
+import { HostCommands } from './HostCommands.tsx'
 import { type Client, useClients } from './queries.ts'
 
 interface Props {
@@ -15,7 +15,7 @@ interface Props {
 
 /** An enrollment command with its remaining time. Shows "connected" when the client connects. */
 export function EnrollmentCommand({ enrollment, client, onRetry }: Props) {
-  const { client_name: name, command, expires_at, createdAt } = enrollment
+  const { client_name: name, command, uri, expires_at, createdAt } = enrollment
   const now = useNow(1000)
   const clients = useClients()
   // Tolerates a small difference between the clocks of server and browser.
@@ -35,8 +35,7 @@ export function EnrollmentCommand({ enrollment, client, onRetry }: Props) {
     )
   return (
     <Stack gap="sm">
-      <Text>{text.clients.paste}</Text>
-      <Command value={command} />
+      <HostCommands uri={uri} command={command} />
       <Text size="sm" c="dimmed">
         {text.clients.needs}
       </Text>

@@ -1,6 +1,7 @@
 import { Button } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { call, rows } from '../../api/call.ts'
+import { useRight } from '../../api/rights.ts'
 import { countdown } from '../../format.ts'
 import { PlainTable } from '../../parts/PlainTable.tsx'
 import { Section } from '../../parts/page/Section.tsx'
@@ -14,6 +15,7 @@ export function PendingEnrollments() {
     queryFn: () => rows('GET /v1/client-enrollments')
   })
   const now = useNow(1000)
+  const mayCancel = useRight('managesAll')
   const cancel = useMutation({
     mutationFn: (enrollment_id: string) =>
       call('DELETE /v1/client-enrollments/{enrollment_id}', { path: { enrollment_id } })
@@ -28,7 +30,7 @@ export function PendingEnrollments() {
           { title: text.clients.name },
           { title: text.clients.createdBy },
           { title: text.clients.validFor, numeric: true },
-          { title: text.clients.cancel }
+          ...(mayCancel ? [{ title: text.clients.cancel }] : [])
         ]}
         rows={open.map(({ enrollment_id, client_name, created_by, expires_at }) => ({
           key: enrollment_id,
@@ -36,15 +38,19 @@ export function PendingEnrollments() {
             client_name,
             created_by,
             countdown((Date.parse(expires_at) - now) / 1000),
-            <Button
-              key="cancel"
-              size="compact-xs"
-              variant="default"
-              aria-label={text.clients.cancelFor(client_name)}
-              onClick={() => cancel.mutate(enrollment_id)}
-            >
-              {text.clients.cancel}
-            </Button>
+            ...(mayCancel
+              ? [
+                  <Button
+                    key="cancel"
+                    size="compact-xs"
+                    variant="default"
+                    aria-label={text.clients.cancelFor(client_name)}
+                    onClick={() => cancel.mutate(enrollment_id)}
+                  >
+                    {text.clients.cancel}
+                  </Button>
+                ]
+              : [])
           ]
         }))}
       />

@@ -3,6 +3,7 @@ import { useMutation } from '@tanstack/react-query'
 import { type ReactNode, useMemo, useState } from 'react'
 import { toApiError } from '../../api/api-error.ts'
 import { call } from '../../api/call.ts'
+import { useRight } from '../../api/rights.ts'
 import { notify } from '../../app/notices.ts'
 import { count } from '../../format.ts'
 import { ConfirmDialog } from '../../parts/dialog/ConfirmDialog.tsx'
@@ -35,14 +36,15 @@ export function LiveConnections({ filter, tools }: Props) {
   const [closing, setClosing] = useState<LiveRow | null>(null)
   const clients = useClientsById()
   const close = useClose()
+  const mayClose = useRight('changesRules')
   const columns = useMemo(
     () =>
       connectionColumns({
         clientOf: id => clients.get(id)?.client_name ?? id,
-        onClose: setClosing,
+        ...(mayClose && { onClose: setClosing }),
         hasRule: filter.rule_id === undefined
       }),
-    [clients, filter.rule_id]
+    [clients, filter.rule_id, mayClose]
   )
   return (
     <>
@@ -57,7 +59,9 @@ export function LiveConnections({ filter, tools }: Props) {
         <Text size="sm" role="status" {...(state !== 'live' && { c: 'dimmed' })}>
           {error !== null ? '' : seen === null ? text.loading : text.connections.matched(count(seen.matched))}
         </Text>
-        {Object.keys(filter).length > 0 && <CloseMatching filter={filter} matched={seen?.matched ?? 0} />}
+        {mayClose && Object.keys(filter).length > 0 && (
+          <CloseMatching filter={filter} matched={seen?.matched ?? 0} />
+        )}
       </Group>
       <FormError error={error} />
       {seen && <Incomplete seen={seen} />}

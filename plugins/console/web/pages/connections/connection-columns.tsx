@@ -7,7 +7,7 @@ import type { LiveRow } from './use-live-connections.ts'
 
 interface Names {
   readonly clientOf: (client_id: string) => string
-  readonly onClose: (row: LiveRow) => void
+  readonly onClose?: (row: LiveRow) => void // without it, no buttons
   readonly hasRule: boolean // false on the page of a rule
 }
 
@@ -28,25 +28,27 @@ export function connectionColumns({ clientOf, onClose, hasRule }: Names): readon
       wide: true
     },
     ...numberColumns(),
-    {
-      id: 'close',
-      title: '',
-      value: () => '',
-      cell: row => (
-        <Button
-          size="compact-xs"
-          variant="default"
-          c="var(--bad)"
-          aria-label={text.connections.closeOne(row.source)}
-          onClick={() => onClose(row)}
-        >
-          {text.connections.close}
-        </Button>
-      ),
-      width: 5
-    }
+    ...(onClose ? [closeColumn(onClose)] : [])
   ]
 }
+
+const closeColumn = (onClose: (row: LiveRow) => void): LiveColumn => ({
+  id: 'close',
+  title: '',
+  value: () => '',
+  cell: row => (
+    <Button
+      size="compact-xs"
+      variant="default"
+      c="var(--bad)"
+      aria-label={text.connections.closeOne(row.source)}
+      onClick={() => onClose(row)}
+    >
+      {text.connections.close}
+    </Button>
+  ),
+  width: 5
+})
 
 const columnsOfRule = (): readonly LiveColumn[] => [
   linkColumn('rule', text.connections.rule, row => [portOf(row), `/rules/${row.rule_id}`], { width: 6 }),

@@ -1,7 +1,7 @@
 import { Button, NativeSelect, TextInput } from '@mantine/core'
 import { useDebouncedCallback } from '@mantine/hooks'
 import { useState } from 'react'
-import { useMe } from '../../api/me.ts'
+import { useRight } from '../../api/rights.ts'
 import { PageHead } from '../../parts/page/PageHead.tsx'
 import { useUrlFilter } from '../../parts/use-url-filter.ts'
 import { text } from '../../text/text.ts'
@@ -32,11 +32,11 @@ interface FilterInputsProps {
 
 function FilterInputs({ filter, set }: FilterInputsProps) {
   const clients = useClients()
-  const isSuperadmin = useMe().data?.role === 'superadmin'
+  const seesAll = useRight('seesAll')
   return (
     <>
       {textFilters
-        .filter(name => name !== 'owner' || isSuperadmin)
+        .filter(name => name !== 'owner' || seesAll)
         .map(name => (
           <TextFilter key={name} name={name} value={filter[name] ?? ''} set={set} />
         ))}

@@ -2,7 +2,7 @@ import { Button, Group, Loader, Paper, Stack, Text, ThemeIcon, Title } from '@ma
 import { useMutation, useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { call } from '../../api/call.ts'
-import { useMe } from '../../api/me.ts'
+import { useRight } from '../../api/rights.ts'
 import { bytes, count } from '../../format.ts'
 import { Command } from '../../parts/Command.tsx'
 import { FormError } from '../../parts/form/FormError.tsx'
@@ -37,7 +37,7 @@ export function FirstSteps() {
 }
 
 function Steps({ clients, rules }: { readonly clients: readonly Client[]; readonly rules: readonly Rule[] }) {
-  const mayAdd = useMe().data?.role === 'superadmin'
+  const mayAdd = useRight('managesAll')
   const hasClient = clients.some(({ connected }) => connected)
   const usable = clients.filter(({ state }) => state !== 'revoked')
   const rule = rules.findLast(({ state }) => state === 'active')

@@ -1,4 +1,5 @@
 import { Paper, SimpleGrid, Text } from '@mantine/core'
+import { useRight } from '../../api/rights.ts'
 import { bytes, count, rate } from '../../format.ts'
 import { SpeedAndConnections } from '../../parts/chart/SpeedAndConnections.tsx'
 import { PageHead } from '../../parts/page/PageHead.tsx'
@@ -12,12 +13,17 @@ import { useThroughput } from './use-throughput.ts'
 
 export default function Overview() {
   const summary = useSummary()
+  const mayStart = useRight('changesRules')
   return (
     <>
       <PageHead title={text.pages.overview} />
       <QueryResult query={summary}>
         {found =>
-          isNew(found) ? <FirstSteps /> : <Running summary={found} readAt={summary.dataUpdatedAt} />
+          mayStart && isNew(found) ? (
+            <FirstSteps />
+          ) : (
+            <Running summary={found} readAt={summary.dataUpdatedAt} />
+          )
         }
       </QueryResult>
     </>

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { call } from '../../api/call.ts'
 import { useMe } from '../../api/me.ts'
+import { useRight } from '../../api/rights.ts'
 import { count } from '../../format.ts'
 import { text } from '../../text/text.ts'
 import { type Client, useClients, useClientsById } from '../clients/queries.ts'
@@ -25,7 +26,8 @@ export function useAttention(): { readonly lines: readonly Line[]; readonly isKn
   const byId = useClientsById()
   const rules = useRules()
   const me = useMe().data
-  const quotas = useQuotas(me?.role === 'superadmin' ? null : (me?.user_id ?? ''), 30_000).data
+  const seesAll = useRight('seesAll')
+  const quotas = useQuotas(seesAll ? null : (me?.user_id ?? ''), 30_000).data
   const denied = useDeniedCount()
   const lines = useMemo(() => {
     const states = Map.groupBy(rules.data ?? [], rule => shownStateOf(rule, byId))
@@ -90,10 +92,10 @@ function quotaLines(quotas: readonly Quota[]): readonly Line[] {
 
 /** Returns the number of requests that were denied in the last hour. */
 function useDeniedCount(): number {
-  const isSuperadmin = useMe().data?.role === 'superadmin'
+  const seesAll = useRight('seesAll')
   const { data } = useQuery({
     queryKey: ['audit', 'attention'],
-    enabled: isSuperadmin,
+    enabled: seesAll,
     refetchInterval: 30_000,
     queryFn: async () => {
       const found = await call('GET /v1/audit', { query: { outcome: 'deny', limit: maxDenied } })

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useEffect, useMemo, useState } from 'react'
 import { call, type Reply } from '../../api/call.ts'
 import { type Me, useMe } from '../../api/me.ts'
+import { hasRight } from '../../api/rights.ts'
 import { gapAt, type Point, type Reading, rateOf, withPoint, withReading } from '../../parts/chart/points.ts'
 import type { Summary } from './use-summary.ts'
 
@@ -67,11 +68,11 @@ function useHistory(): readonly Point[] {
   return useMemo(() => (data ? toMinutePoints(data) : []), [data])
 }
 
-function readHistory({ role, user_id }: Me): Promise<Reply<'GET /v1/traffic/global'>> {
+function readHistory(me: Me): Promise<Reply<'GET /v1/traffic/global'>> {
   const to = Math.floor(Date.now() / 1000)
   const query = { from: to - historySecs, to, bucket: '1m' } as const
-  if (role === 'superadmin') return call('GET /v1/traffic/global', { query })
-  return call('GET /v1/users/{user_id}/traffic', { path: { user_id }, query })
+  if (hasRight(me, 'seesAll')) return call('GET /v1/traffic/global', { query })
+  return call('GET /v1/users/{user_id}/traffic', { path: { user_id: me.user_id }, query })
 }
 
 /** Converts samples of a minute to rates at its middle. A minute without a sample is a gap. */

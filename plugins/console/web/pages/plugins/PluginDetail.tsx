@@ -1,4 +1,5 @@
 import { Text } from '@mantine/core'
+import { useRight } from '../../api/rights.ts'
 import { Facts } from '../../parts/Facts.tsx'
 import { PageHead } from '../../parts/page/PageHead.tsx'
 import { PageLink } from '../../parts/page/PageLink.tsx'
@@ -10,6 +11,7 @@ const toPairs = (versions: Readonly<Record<string, string>>): readonly string[] 
   Object.entries(versions).map(([name, version]) => `${name} ${version}`)
 
 export function PluginDetail({ plugin }: { readonly plugin: Plugin }) {
+  const seesSettings = useRight('managesUsers')
   const lists = [
     ['may', plugin.may],
     ['routes', plugin.routes],
@@ -37,13 +39,15 @@ export function PluginDetail({ plugin }: { readonly plugin: Plugin }) {
           }
         ]}
       />
-      <Section title={text.pluginsPage.settings}>
-        {plugin.settings.length === 0 ? (
-          <Text c="dimmed">{text.pluginsPage.noSettings}</Text>
-        ) : (
-          <SettingsTable settings={plugin.settings} />
-        )}
-      </Section>
+      {seesSettings && (
+        <Section title={text.pluginsPage.settings}>
+          {plugin.settings.length === 0 ? (
+            <Text c="dimmed">{text.pluginsPage.noSettings}</Text>
+          ) : (
+            <SettingsTable settings={plugin.settings} />
+          )}
+        </Section>
+      )}
       {lists
         .filter(([, items]) => items.length > 0)
         .map(([name, items]) => (

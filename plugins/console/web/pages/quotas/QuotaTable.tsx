@@ -1,6 +1,7 @@
 import { Text } from '@mantine/core'
 import { useState } from 'react'
 import { call } from '../../api/call.ts'
+import { useRight } from '../../api/rights.ts'
 import { bytes } from '../../format.ts'
 import { ConfirmAction } from '../../parts/dialog/ConfirmAction.tsx'
 import { Dialog } from '../../parts/dialog/Dialog.tsx'
@@ -26,6 +27,7 @@ interface OpenDialog {
 
 export function QuotaTable({ quotas, users, mayChange }: Props) {
   const [dialog, setDialog] = useState<OpenDialog | null>(null)
+  const seesAll = useRight('seesAll')
   const close = (): void => setDialog(null)
   const actions = (quota: Quota) => (
     <RowMenu
@@ -45,7 +47,7 @@ export function QuotaTable({ quotas, users, mayChange }: Props) {
         rows={quotas}
         columns={mayChange ? [...quotaColumns(users), actionsColumn(actions, 3)] : quotaColumns(users)}
         idOf={({ user_id, client_id }) => `${user_id} ${client_id}`}
-        empty={mayChange ? text.quotas.none[users] : text.quotas.emptyOwn}
+        empty={seesAll ? text.quotas.none[users] : text.quotas.emptyOwn}
       />
       {quotas.length > 0 && (
         <Text size="sm" c="dimmed" mt="xs">

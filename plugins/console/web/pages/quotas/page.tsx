@@ -1,4 +1,5 @@
 import { useMe } from '../../api/me.ts'
+import { useRight } from '../../api/rights.ts'
 import { ListPage } from '../../parts/page/ListPage.tsx'
 import { QueryResult } from '../../parts/QueryResult.tsx'
 import { text } from '../../text/text.ts'
@@ -6,11 +7,12 @@ import { NewQuota } from './NewQuota.tsx'
 import { QuotaTable } from './QuotaTable.tsx'
 import { useQuotas } from './quota.ts'
 
-/** All quotas for superadmins, own quotas for other users. */
+/** All quotas for those who see all, own quotas for others. */
 export default function Quotas() {
   const me = useMe().data
-  const mayChange = me?.role === 'superadmin'
-  const quotas = useQuotas(mayChange ? null : (me?.user_id ?? ''))
+  const seesAll = useRight('seesAll')
+  const mayChange = useRight('managesAll')
+  const quotas = useQuotas(seesAll ? null : (me?.user_id ?? ''))
   return (
     <ListPage
       path="/quotas"
@@ -21,7 +23,7 @@ export default function Quotas() {
     >
       {() => (
         <QueryResult query={quotas}>
-          {all => <QuotaTable quotas={all} users={mayChange ? 'all' : 'one'} mayChange={mayChange} />}
+          {all => <QuotaTable quotas={all} users={seesAll ? 'all' : 'one'} mayChange={mayChange} />}
         </QueryResult>
       )}
     </ListPage>

@@ -2,6 +2,7 @@ import { Button } from '@mantine/core'
 import { useMemo } from 'react'
 import { Link } from 'wouter'
 import { toApiError } from '../../api/api-error.ts'
+import { useRight } from '../../api/rights.ts'
 import { EmptyState } from '../../parts/EmptyState.tsx'
 import { PageHead } from '../../parts/page/PageHead.tsx'
 import { QueryResult } from '../../parts/QueryResult.tsx'
@@ -16,6 +17,10 @@ import { ruleColumns } from './rule-columns.tsx'
 
 const idOf = ({ rule_id }: Rule): string => rule_id
 
+const bulkActions = (selected: readonly Rule[], done: () => void) => (
+  <BulkActions rules={selected} onDone={done} />
+)
+
 export function RuleList() {
   const { filter: filters, set, clear } = useFilters()
   const rules = useRules(filters.selector)
@@ -24,7 +29,8 @@ export function RuleList() {
   const rows = useFiltered(rules.data, filters, clients)
   const isFiltered = Object.entries(filters).some(([name, value]) => name !== 'q' && value !== '')
   const isRefused = rules.isError && toApiError(rules.error).code === 'validation.selector'
-  const add = (
+  const mayChange = useRight('changesRules')
+  const add = mayChange && (
     <Button component={Link} href="/rules/new">
       {text.rules.add}
     </Button>
@@ -60,7 +66,7 @@ export function RuleList() {
               idOf={idOf}
               search={[filters.q, words => set('q', words)]}
               empty={none}
-              actions={(selected, done) => <BulkActions rules={selected} onDone={done} />}
+              {...(mayChange && { actions: bulkActions })}
             />
           )}
         </QueryResult>

@@ -33,6 +33,13 @@ export const ruleColumns = (clients: ClientsById): readonly Column<Rule>[] => [
     rule => [clientOf(rule), rule.client_id && `/clients/${rule.client_id}`],
     { width: 6 }
   ),
+  {
+    id: 'rule_name',
+    title: text.fields['name'] ?? '',
+    value: ({ name }) => name ?? '',
+    width: 6,
+    wide: true
+  },
   { id: 'targets', title: text.rules.targets, value: targetsOf, width: 11, wide: true },
   {
     id: 'state',

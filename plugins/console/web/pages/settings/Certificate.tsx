@@ -41,13 +41,10 @@ function hostOf(name: string): string {
   return /^IP Address:.*:/.test(name) ? new URL(`http://[${host}]`).hostname.slice(1, -1) : host
 }
 
+const commands = ['sluice cert reissue --rotate --from FILE', null, 'sluice cert activate'] // of your own certificate
+
 /** The commands that rotate the certificate, and the progress. */
 function Rotation({ certificate }: { readonly certificate: Shown }) {
-  const commands = [
-    `sluice cert reissue --rotate ${certificate.names.map(name => `--san ${hostOf(name)}`).join(' ')}`,
-    null,
-    'sluice cert activate'
-  ]
   return (
     <div>
       <Title order={3} size="h5" mb="xs">
@@ -55,14 +52,21 @@ function Rotation({ certificate }: { readonly certificate: Shown }) {
       </Title>
       {certificate.next !== null && <Next next={certificate.next} certificate={certificate} />}
       <Text mb="xs">{text.settings.rotationText}</Text>
-      <ol>
-        {text.settings.steps.map((step, i) => (
-          <li key={step}>
-            {step}
-            {commands[i] && <Command value={commands[i]} />}
-          </li>
-        ))}
-      </ol>
+      {certificate.source === 'self-made' ? (
+        <>
+          <Text>{text.settings.rotate}</Text>
+          <Command value="sluice cert rotate" />
+        </>
+      ) : (
+        <ol>
+          {text.settings.steps.map((step, i) => (
+            <li key={step}>
+              {step}
+              {commands[i] && <Command value={commands[i]} />}
+            </li>
+          ))}
+        </ol>
+      )}
     </div>
   )
 }

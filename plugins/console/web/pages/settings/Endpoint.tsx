@@ -1,6 +1,7 @@
 import { Alert, Button, Group, Stack, Text, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { call, type Reply, type Versioned, versioned } from '../../api/call.ts'
+import { useRight } from '../../api/rights.ts'
 import { Form } from '../../parts/form/Form.tsx'
 import { useEditForm } from '../../parts/form/use-edit-form.tsx'
 import { QueryResult } from '../../parts/QueryResult.tsx'
@@ -11,13 +12,14 @@ type Setting = Reply<'GET /v1/settings/advertised-endpoint'>
 const readSetting = () => versioned('GET /v1/settings/advertised-endpoint')
 
 export function Endpoint() {
+  const mayChange = useRight('managesUsers')
   const setting = useQuery({ queryKey: ['endpoint'], queryFn: readSetting })
   return (
     <QueryResult query={setting}>
       {read => (
         <Stack>
           <InForce setting={read.value} />
-          <Override opened={read} />
+          {mayChange && <Override opened={read} />}
         </Stack>
       )}
     </QueryResult>

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { version } from '../../../../../package.json'
-import { call } from '../../api/call.ts'
+import { call, rows } from '../../api/call.ts'
 import { Facts } from '../../parts/Facts.tsx'
 import { PageHead } from '../../parts/page/PageHead.tsx'
 import { Section } from '../../parts/page/Section.tsx'
@@ -15,7 +15,7 @@ export default function Settings() {
     queryKey: ['certificate'],
     queryFn: () => call('GET /v1/settings/certificate')
   })
-  const servers = useQuery({ queryKey: ['servers'], queryFn: () => call('GET /v1/servers') })
+  const servers = useQuery({ queryKey: ['servers'], queryFn: () => rows('GET /v1/servers') })
   return (
     <>
       <PageHead title={text.pages.settings} />

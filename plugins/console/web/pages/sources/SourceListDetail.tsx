@@ -1,8 +1,9 @@
-import { Text } from '@mantine/core'
+import { Code, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useLocation } from 'wouter'
 import { toApiError } from '../../api/api-error.ts'
 import { call, type Reply, type Versioned, versioned } from '../../api/call.ts'
+import { useRight } from '../../api/rights.ts'
 import { count } from '../../format.ts'
 import { ConfirmButton } from '../../parts/dialog/ConfirmButton.tsx'
 import { EmptyState } from '../../parts/EmptyState.tsx'
@@ -20,11 +21,14 @@ type List = Reply<'GET /v1/source-lists/{list_name}'>
 const read = (list_name: string) => versioned('GET /v1/source-lists/{list_name}', { path: { list_name } })
 
 export function SourceListDetail({ id: name }: { readonly id: string }) {
+  const mayChange = useRight('managesAll')
   const list = useQuery({ queryKey: ['source-list', name], queryFn: () => read(name) })
   return (
     <>
       <PageLink to="/sources">{text.pages.sources}</PageLink>
-      <PageHead title={`@${name}`}>{list.data && <DeleteList list={list.data.value} />}</PageHead>
+      <PageHead title={`@${name}`}>
+        {mayChange && list.data && <DeleteList list={list.data.value} />}
+      </PageHead>
       {list.isError && toApiError(list.error).status === 404 ? (
         <EmptyState what={text.sources.none} />
       ) : (
@@ -32,7 +36,7 @@ export function SourceListDetail({ id: name }: { readonly id: string }) {
           {opened => (
             <>
               <Text mb="md">{text.sources.affects(count(opened.value.rule_count))}</Text>
-              <Entries opened={opened} />
+              {mayChange ? <Entries opened={opened} /> : <Code block>{opened.value.entries.join('\n')}</Code>}
             </>
           )}
         </QueryResult>

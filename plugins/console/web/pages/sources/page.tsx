@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { type Row, rows } from '../../api/call.ts'
+import { useRight } from '../../api/rights.ts'
 import { EmptyState } from '../../parts/EmptyState.tsx'
 import { ListAndDetail } from '../../parts/page/ListAndDetail.tsx'
 import { ListPage } from '../../parts/page/ListPage.tsx'
@@ -24,12 +25,14 @@ export default function Sources() {
 }
 
 function SourceLists() {
+  const mayAdd = useRight('managesAll')
   const lists = useQuery({ queryKey: ['source-lists'], queryFn: () => rows('GET /v1/source-lists') })
   return (
     <ListPage
       path="/sources"
       title={text.pages.sources}
       addLabel={text.sources.add}
+      mayAdd={mayAdd}
       form={go => <NewSourceList onDone={name => go(`/sources/${name}`)} />}
     >
       {addButton => (

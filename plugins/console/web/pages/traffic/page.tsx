@@ -1,6 +1,7 @@
 import { Button, NativeSelect, SimpleGrid, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useMe } from '../../api/me.ts'
+import { useRight } from '../../api/rights.ts'
 import { bytes } from '../../format.ts'
 import { Chart } from '../../parts/chart/Chart.tsx'
 import { EmptyState } from '../../parts/EmptyState.tsx'
@@ -59,7 +60,7 @@ const lines = [
 export default function TrafficPage() {
   const me = useMe().data
   const { filter, set } = useUrlFilter(['user', 'client', 'range'])
-  const isTenant = me?.role !== 'superadmin'
+  const isTenant = !useRight('seesAll')
   const choice: Choice = {
     user: isTenant ? (me?.user_id ?? '') : filter.user,
     client: filter.client,

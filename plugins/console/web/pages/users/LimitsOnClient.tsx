@@ -7,7 +7,7 @@ import { type Envelope, limitNames, toValues, useLimits } from './limits.ts'
 
 interface Props {
   readonly user: string
-  readonly mayChange?: true | undefined
+  readonly mayChange: boolean
   readonly client_id: string
   readonly name: string
   readonly onDone?: () => void // after a change

@@ -34,7 +34,7 @@ const fields = {
   initial_password: {
     label: text.users.password,
     description: text.users.passwordHint,
-    codes: ['password_too_short', 'password_too_long', 'initial_password_required']
+    codes: ['password_too_short', 'password_too_long', 'password_too_weak', 'initial_password_required']
   },
   password_change_required: { label: text.users.mustChange },
   labels: labelsField

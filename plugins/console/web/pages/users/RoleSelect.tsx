@@ -7,7 +7,10 @@ export const RoleSelect = ({ label, value, onChange, error }: ControlProps<User[
   <NativeSelect
     label={label}
     description={text.users.roleHint}
-    data={(['user', 'superadmin'] as const).map(role => ({ value: role, label: text.users.roles[role] }))}
+    data={(['user', 'viewer', 'operator', 'superadmin'] as const).map(role => ({
+      value: role,
+      label: text.users.roles[role]
+    }))}
     value={value}
     onChange={event => onChange(event.currentTarget.value as User['role'])}
     error={error}

@@ -1,6 +1,7 @@
 import { Text } from '@mantine/core'
 import { toApiError } from '../../api/api-error.ts'
 import { useMe } from '../../api/me.ts'
+import { useRight } from '../../api/rights.ts'
 import { Facts } from '../../parts/Facts.tsx'
 import { labelText } from '../../parts/form/labels.ts'
 import { MissingRecord } from '../../parts/page/MissingRecord.tsx'
@@ -22,6 +23,8 @@ import { UserState } from './user-columns.tsx'
 export function UserDetail({ id }: { readonly id: string }) {
   const user = useUser(id)
   const me = useMe().data?.user_id
+  const managesAll = useRight('managesAll')
+  const managesUsers = useRight('managesUsers')
   if (user.isError && toApiError(user.error).status === 404)
     return <MissingRecord title={text.pages.users} to="/users" what={text.users.none} />
   return (
@@ -30,14 +33,12 @@ export function UserDetail({ id }: { readonly id: string }) {
       <QueryResult query={user}>
         {read => (
           <>
-            <PageHead title={id}>
-              <UserActions read={read} isSelf={id === me} />
-            </PageHead>
+            <PageHead title={id}>{managesUsers && <UserActions read={read} isSelf={id === me} />}</PageHead>
             <UserFacts user={read.value} />
             <UserGrants user={id} role={read.value.role} />
             <UserQuotas user={id} />
-            <UserLimits user={id} mayChange />
-            <Tokens user={id} />
+            <UserLimits user={id} mayChange={managesAll} />
+            <Tokens user={id} mayChange={managesUsers || id === me} />
             {id === me ? (
               <Sessions />
             ) : (

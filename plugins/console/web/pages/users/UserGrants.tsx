@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { rows } from '../../api/call.ts'
+import { useRight } from '../../api/rights.ts'
 import { Dialog } from '../../parts/dialog/Dialog.tsx'
 import { SectionWithForm } from '../../parts/page/SectionWithForm.tsx'
 import { RowMenu } from '../../parts/RowMenu.tsx'
@@ -18,13 +19,14 @@ interface OpenDialog {
   readonly grant: Grant
 }
 
-/** Grants of a user, for administrators. */
+/** Grants of a user, for those who see all. */
 export function UserGrants({ user, role }: { readonly user: string; readonly role: User['role'] }) {
   const grants = useQuery({
     queryKey: ['grants', user],
     queryFn: () => rows('GET /v1/grants', { query: { user_id: user } })
   })
   const [dialog, setDialog] = useState<OpenDialog | null>(null)
+  const mayChange = useRight('managesUsers')
   const close = (): void => setDialog(null)
   const actions = (grant: Grant) => (
     <RowMenu
@@ -39,13 +41,14 @@ export function UserGrants({ user, role }: { readonly user: string; readonly rol
     <SectionWithForm
       title={text.grants.title}
       addLabel={text.grants.add}
+      mayAdd={mayChange}
       form={close => <NewGrant user={user} onDone={close} />}
     >
       <QueryTable
         query={grants}
         name="grants"
         what={text.grants.what}
-        columns={[...grantColumns, actionsColumn(actions, 4.5)]}
+        columns={mayChange ? [...grantColumns, actionsColumn(actions, 4.5)] : grantColumns}
         idOf={({ grant_id }) => grant_id}
         empty={text.grants.none[role]}
       />

@@ -10,7 +10,7 @@ import { LimitsOnClient } from './LimitsOnClient.tsx'
 
 interface Props {
   readonly user: string
-  readonly mayChange?: true
+  readonly mayChange: boolean
 }
 
 /** Limits for all rules of a user, on a selected client. */

@@ -1,3 +1,4 @@
+import { useRight } from '../../api/rights.ts'
 import { ListAndDetail } from '../../parts/page/ListAndDetail.tsx'
 import { ListPage } from '../../parts/page/ListPage.tsx'
 import { QueryTable } from '../../parts/table/QueryTable.tsx'
@@ -13,11 +14,13 @@ export default function Users() {
 
 function UserList() {
   const users = useUsers()
+  const mayAdd = useRight('managesUsers')
   return (
     <ListPage
       path="/users"
       title={text.pages.users}
       addLabel={text.users.add}
+      mayAdd={mayAdd}
       form={go => <NewUser onDone={id => go(id === null ? '/users' : `/users/${id}`)} />}
     >
       {() => (

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { ConfirmAction, type ConfirmActionProps } from './ConfirmAction.tsx'
 
 interface Props<R> extends Omit<ConfirmActionProps<R>, 'isOpen' | 'onClose'> {
-  readonly button?: ButtonProps
+  readonly button?: ButtonProps & { readonly 'aria-label'?: string }
 }
 
 /** A button for an action that cannot be undone. It asks first. */

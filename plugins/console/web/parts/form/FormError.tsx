@@ -1,6 +1,7 @@
 import { Alert, Text } from '@mantine/core'
 import { type ApiError, toApiError } from '../../api/api-error.ts'
 import { text } from '../../text/text.ts'
+import { errorMessage } from './error-message.ts'
 
 interface Props {
   readonly error: Error | null
@@ -22,7 +23,7 @@ export function FormError({ error, shownFields = [], hint }: Props) {
 /** The text of an error, the same on all pages. */
 export const ErrorText = ({ error }: { readonly error: ApiError }) => (
   <>
-    <Text size="sm">{messageOf(error)}</Text>
+    <Text size="sm">{errorMessage(error)}</Text>
     {error.requestId !== null && error.status >= 500 && (
       <Text size="xs" c="dimmed">
         {text.request(error.requestId)}
@@ -30,11 +31,3 @@ export const ErrorText = ({ error }: { readonly error: ApiError }) => (
     )}
   </>
 )
-
-function messageOf({ status, code, retryAfterSecs, message }: ApiError): string {
-  if (status === 0) return text.serverUnreachable
-  if (status === 412) return text.changedElsewhere
-  if (status === 429) return text.busy(retryAfterSecs ?? 1)
-  if (code === 'store_unavailable') return text.storeUnavailable
-  return message
-}

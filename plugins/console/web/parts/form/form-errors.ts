@@ -1,4 +1,5 @@
 import { toApiError } from '../../api/api-error.ts'
+import { errorMessage } from './error-message.ts'
 import { withoutField } from './field-error.ts'
 
 interface FormErrors {
@@ -12,12 +13,13 @@ export function formErrors(
   fields: Readonly<Record<string, { readonly codes?: readonly string[] }>>
 ): FormErrors {
   if (thrown === null) return { errorAt: () => null, generalError: null }
-  const { field: named, code, message } = toApiError(thrown)
+  const error = toApiError(thrown)
+  const { field: named, code } = error
   const field = Object.keys(fields).find(
     name => fields[name]?.codes?.includes(code) || named === name || named?.startsWith(`${name}.`)
   )
   return {
-    errorAt: name => (name === field ? withoutField(message) : null),
+    errorAt: name => (name === field ? withoutField(errorMessage(error)) : null),
     generalError: field === undefined ? thrown : null
   }
 }

@@ -5,7 +5,9 @@ export const clients: Text['clients'] = {
   name: 'Name',
   nameHint: 'Ihr Name für den Host, zum Beispiel paris',
   submit: 'Befehl erzeugen',
-  paste: 'Führen Sie diesen Befehl auf dem Host aus:',
+  paste:
+    'Führen Sie diesen Befehl auf dem Host aus. Er registriert den Host und startet den Agenten als Dienst:',
+  withoutService: 'Ohne systemd: registrieren, dann den Agenten starten',
   needs:
     'Installieren Sie dort zuerst sluice. Der Befehl funktioniert nur einmal und wird nur einmal angezeigt.',
   remaining: time => `Noch ${time} gültig. Wartet auf den Client …`,
@@ -28,6 +30,8 @@ export const clients: Text['clients'] = {
   connectedSince: 'Verbunden seit',
   offlineHint:
     'Dieser Client ist offline. Seine Regeln laufen möglicherweise weiter, aber ihr Status ist unbekannt. Änderungen gelten, sobald er wieder verbunden ist.',
+  conflict: (addresses: string) =>
+    `Zwei Agenten verwenden das Bundle dieses Clients (von ${addresses}), daher hat einer von ihnen keine Steuerverbindung. Wurde ein Host kopiert, stoppen Sie den Agenten auf der Kopie und registrieren Sie ihn als eigenen Client. Kennen Sie einen der Hosts nicht, registrieren Sie diesen Client neu: Das Token ist möglicherweise gestohlen.`,
   capabilities: 'Fähigkeiten des Agenten',
   more: 'Adresse und Labels',
   addressHint: 'Wo Aufrufer den Host erreichen: Name oder IP-Adresse, ohne Port',
@@ -43,6 +47,10 @@ export const clients: Text['clients'] = {
   renewTitle: name => `${name} neu registrieren`,
   renewText:
     'Für einen neu installierten Host oder nach einer Sperrung. Ein neuer Befehl gibt dem Host ein neues Token. Das aktuelle Token gilt, bis Sie den Befehl ausführen.',
+  approve: 'Zulassen',
+  approved: name => `${name} zugelassen.`,
+  pendingHint:
+    'Dieser Client hat sich mit einem Schlüssel registriert und wartet auf Ihre Zulassung. Bis dahin kann er keine Regeln haben.',
   revoke: 'Sperren',
   confirmRevoke: name => `${name} sperren?`,
   revokeText: 'Der Agent wird getrennt. Um ihn wieder zu verbinden, registrieren Sie den Client neu.',
@@ -57,4 +65,26 @@ export const clients: Text['clients'] = {
   changeLimits: owner => `Limits von ${owner} ändern`,
   limitsOf: owner => `Limits von ${owner}`,
   notEnforced: 'noch nicht aktiv'
+}
+
+export const enrollmentKeys: Text['enrollmentKeys'] = {
+  title: 'Registrierungsschlüssel',
+  text: 'Ein Schlüssel registriert viele Hosts, zum Beispiel einer Autoscaling-Gruppe. Jeder erhält seinen Namen vom Hostnamen.',
+  add: 'Schlüssel erzeugen',
+  submit: 'Schlüssel erzeugen',
+  label: 'Bezeichnung',
+  labelHint: 'Wofür der Schlüssel ist, zum Beispiel Webserver',
+  uses: 'Verwendungen',
+  usesHint: 'Wie viele Hosts sich registrieren können; leer: unbegrenzt',
+  ephemeral: 'Löschen nach Sekunden offline',
+  ephemeralHint: 'Löscht einen Client mit seinen Regeln, der so lange offline ist; leer: Clients bleiben',
+  approve: 'Clients warten auf Zulassung, bevor sie Regeln haben können',
+  address: 'Öffentliche Adresse auf die setzen, die der Server sieht',
+  used: 'Verwendet',
+  clients: 'Clients',
+  expires: 'Läuft ab',
+  states: { active: 'aktiv', spent: 'aufgebraucht', expired: 'abgelaufen' },
+  deleteFor: label => `Schlüssel ${label} löschen`,
+  confirmDelete: label => `Schlüssel ${label} löschen?`,
+  deleteText: 'Mit diesem Schlüssel kann sich kein weiterer Host registrieren. Seine Clients bleiben.'
 }

@@ -20,6 +20,8 @@ export const fields: Text['fields'] = {
   live: 'Offene Verbindungen',
   for_secs: 'Sperrdauer',
   failed_handshakes: 'Fehlgeschlagene Handshakes',
+  name: 'Name',
+  description: 'Beschreibung',
   labels: 'Labels',
   health_check_interval_secs: 'Intervall der Zielprüfung',
   proxy_in: 'Vertrauenswürdige Proxys',
@@ -69,6 +71,8 @@ export const fieldHints: Text['fieldHints'] = {
   new_connections: 'So viele Verbindungen darf eine Quelle im Zeitfenster öffnen.',
   connections: 'Gleichzeitige Verbindungen und UDP-Flüsse einer Quelle.',
   within_secs: 'Länge des Zeitfensters.',
+  name: 'a-z, 0-9 und -. Keine andere Regel des Besitzers auf dem Client darf ihn haben.',
+  description: 'Eine Notiz in einer Zeile, bis zu 255 Byte.',
   labels: 'Bis zu 32, eines pro Zeile: Schlüssel=Wert.',
   health_check_interval_secs: 'Zeit zwischen zwei Verbindungsversuchen zu jedem Ziel.',
   proxy_in:
@@ -88,7 +92,8 @@ export const fieldHints: Text['fieldHints'] = {
   at_end: 'Was mit offenen Verbindungen geschieht, wenn die Regel nach Zeitplan schließt.',
   sni_pattern:
     "Ein TLS-Servername oder '*.' und eine Domain. Das Muster passt auf Namen mit genau einem Teil mehr.",
-  sni_fallback: 'Nimmt auf diesem Port Verbindungen ohne TLS oder ohne passenden Namen an.',
+  sni_fallback:
+    'Nimmt auf diesem Port Verbindungen ohne TLS oder ohne passenden Namen an, stumme nach 3 Sekunden.',
   allow_sources: 'Nur diese Quellen dürfen die Regel verwenden: Adressen, Präfixe und Listen wie @office.',
   deny_sources:
     'Diese Quellen werden abgelehnt, auch wenn sie oben erlaubt sind: Adressen, Präfixe und Listen wie @office.',
@@ -119,10 +124,20 @@ export const reasons: Text['reasons'] = {
   connect_refused: 'lehnt Verbindungen ab',
   connect_timeout: 'antwortet nicht',
   unreachable: 'ist nicht erreichbar',
+  no_answer: 'antwortet nicht',
   nxdomain: 'Name existiert nicht',
+  refused: 'lehnt Verbindungen ab',
+  timeout: 'antwortet nicht',
+  reset: 'bricht Verbindungen ab',
+  dns_nxdomain: 'Name existiert nicht',
+  dns_no_address: 'Name hat keine Adresse',
+  dns_servfail: 'DNS-Server meldet einen Fehler',
+  dns_timeout: 'DNS-Server antwortet nicht',
+  denied_by_agent: 'durch die Schutzregeln des Clients verboten',
   target_closed: 'nimmt an und schließt sofort',
   pending: 'Der Client hat es noch nicht bestätigt.',
   client_not_connected: 'Der Client ist offline.',
+  rule_name_taken: 'Eine andere Regel des Besitzers auf dem Client hat diesen Namen.',
   port_in_use: 'Ein anderes Programm oder eine andere Regel verwendet diesen Port auf dem Client.',
   client_not_granted: 'Der Besitzer hat keine Freigabe für diesen Client.'
 }
@@ -134,6 +149,7 @@ export const kinds: Text['kinds'] = {
   target: 'Ziel',
   edge: 'Client',
   quota: 'Kontingent',
+  loop: 'Kreis von Regeln',
   change: 'Änderung',
   under_attack: 'Angriff'
 }

@@ -74,7 +74,7 @@ export const audit: Text['audit'] = {
   action: 'Aktion',
   actionHint: 'rule.create, oder rule.* für alle',
   outcome: 'Ergebnis',
-  outcomes: { all: 'alle', allow: 'erlaubt', deny: 'abgelehnt' },
+  outcomes: { all: 'alle', allow: 'erlaubt', deny: 'abgelehnt', fail: 'fehlgeschlagen' },
   since: 'Von',
   until: 'Bis',
   request: 'Anfrage-ID',
@@ -125,15 +125,16 @@ export const settings: Text['settings'] = {
   ends: when => `Das Zertifikat läuft ${when} ab. Tauschen Sie es bald aus.`,
   rotation: 'Austausch',
   rotationText:
-    'Alle Clients lernen das neue Zertifikat kennen, bevor der Server es verwendet. So verliert keiner die Verbindung. Auf dem Host des Servers:',
+    'Alle Clients lernen das neue Zertifikat kennen, bevor der Server es verwendet. So verliert keiner die Verbindung.',
+  rotate: 'Führen Sie diesen Befehl aus. Der Server wechselt, wenn alle Clients das neue Zertifikat kennen:',
   steps: [
-    'Stoppen Sie den Server. Stellen Sie das nächste Zertifikat mit den Namen bereit, die es abdecken muss:',
+    'Stoppen Sie den Server auf seinem Host und stellen Sie Ihr nächstes Zertifikat bereit:',
     'Starten Sie den Server und warten Sie, bis alle Clients das neue Zertifikat kennen. Diese Seite zeigt den Fortschritt.',
     'Stoppen Sie den Server, aktivieren Sie das Zertifikat und starten Sie den Server wieder:'
   ],
   nextIs: 'Nächstes Zertifikat',
   waiting: n => plural(n, 'Client kennt es noch nicht', 'Clients kennen es noch nicht'),
-  ready: 'Alle Clients kennen es. Sie können es aktivieren.',
+  ready: 'Alle Clients kennen es.',
   servers: 'Server',
   serversText: 'Alle Server dieses Speichers. Ein abgestürzter Server verschwindet nach einer Minute.',
   server: 'Server',

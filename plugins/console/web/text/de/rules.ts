@@ -121,6 +121,7 @@ export const ruleDetail: Text['ruleDetail'] = {
   health: 'Zustand',
   share: 'Anteil',
   until: 'bis',
+  sources: { probe: 'Prüfung', traffic: 'Datenverkehr' },
   failures: n => `${n} Fehler in Folge`,
   ports: 'Ports',
   noPorts: 'Noch kein Datenverkehr auf diesen Ports.',

@@ -93,7 +93,12 @@ export const shell: Pick<Text, keyof typeof english> = {
     next: 'Neues Passwort',
     again: 'Neues Passwort wiederholen',
     submit: 'Passwort ändern',
-    done: 'Passwort geändert. Ihre anderen Sitzungen sind beendet.'
+    done: 'Passwort geändert. Ihre anderen Sitzungen sind beendet.',
+    isShort: 'Das Passwort braucht mindestens 12 Zeichen.',
+    isCommon:
+      'Dieses Passwort ist leicht zu erraten. Wählen Sie ein anderes, etwa mehrere Wörter ohne Zusammenhang.',
+    isName:
+      'Das Passwort ist ein Name mit wenig mehr. Wählen Sie ein anderes, etwa mehrere Wörter ohne Zusammenhang.'
   },
 
   table: {
@@ -121,6 +126,7 @@ export const shell: Pick<Text, keyof typeof english> = {
     healthy: 'in Ordnung',
     ejected: 'ausgesetzt',
     connected: 'verbunden',
+    conflict: 'von zwei Agenten verwendet',
     disconnected: 'getrennt',
     revoked: 'gesperrt'
   },

@@ -11,8 +11,9 @@ export const users: Text['users'] = {
     'Bis zu 32 Kleinbuchstaben, Ziffern, - und _, beginnend mit einem Buchstaben. Später nicht änderbar.',
   name: 'Anzeigename',
   role: 'Rolle',
-  roles: { superadmin: 'Administrator', user: 'Benutzer' },
-  roleHint: 'Administratoren sehen und ändern alles. Benutzer legen Regeln im Rahmen ihrer Freigaben an.',
+  roles: { superadmin: 'Administrator', operator: 'Operator', viewer: 'Betrachter', user: 'Benutzer' },
+  roleHint:
+    'Administratoren sehen und ändern alles. Operatoren sehen alles und verwalten Clients, Regeln und Limits. Betrachter sehen alles. Benutzer legen Regeln im Rahmen ihrer Freigaben an.',
   state: 'Status',
   enabled: 'aktiv',
   disabled: 'deaktiviert',
@@ -59,6 +60,8 @@ export const grants: Text['grants'] = {
   add: 'Neue Freigabe',
   none: {
     superadmin: 'Keine Freigaben. Administratoren brauchen keine.',
+    operator: 'Keine Freigaben. Operatoren brauchen keine.',
+    viewer: 'Keine Freigaben. Betrachter legen keine Regeln an.',
     user: 'Noch keine Freigaben. Ohne Freigabe kann dieser Benutzer keine Regeln anlegen.'
   },
   emptyOwn: 'Sie haben noch keine Freigaben. Bitten Sie einen Administrator darum.',

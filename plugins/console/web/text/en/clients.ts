@@ -3,7 +3,8 @@ export const clients = {
   name: 'Name',
   nameHint: 'Your name for the host, for example paris',
   submit: 'Create command',
-  paste: 'Run this command on the host:',
+  paste: 'Run this command on the host. It enrolls the host and starts the agent as a service:',
+  withoutService: 'Without systemd: enroll, then run the agent',
   needs: 'Install sluice there first. The command works once and is shown only once.',
   remaining: (time: string) => `Valid for ${time}. Waiting for the client …`,
   expired: 'The command has expired.',
@@ -25,6 +26,8 @@ export const clients = {
   connectedSince: 'Connected since',
   offlineHint:
     'This client is offline. Its rules may still be running, but their state is unknown. Changes apply when it reconnects.',
+  conflict: (addresses: string) =>
+    `Two agents use the bundle of this client (from ${addresses}), so one of them has no control stream. If a host was copied, stop the agent on the copy and enroll it as another client. If you do not know one of the hosts, enroll this client again: the token may be stolen.`,
   capabilities: 'Agent capabilities',
   more: 'Address and labels',
   addressHint: 'Where callers reach the host: a name or an IP address, without a port',
@@ -40,6 +43,10 @@ export const clients = {
   renewTitle: (name: string) => `Enroll ${name} again`,
   renewText:
     'Use this after you reinstall the host or revoke the client. A new command gives the host a new token. The current token stays valid until you run the command.',
+  approve: 'Approve',
+  approved: (name: string) => `${name} approved.`,
+  pendingHint:
+    'This client enrolled with a key and waits for your approval. Until then it cannot have rules.',
   revoke: 'Revoke',
   confirmRevoke: (name: string) => `Revoke ${name}?`,
   revokeText: 'The agent is disconnected. To reconnect it, enroll the client again.',
@@ -53,4 +60,26 @@ export const clients = {
   changeLimits: (owner: string) => `Change limits of ${owner}`,
   limitsOf: (owner: string) => `Limits of ${owner}`,
   notEnforced: 'not applied yet'
+}
+
+export const enrollmentKeys = {
+  title: 'Enrollment keys',
+  text: 'A key enrolls many hosts, for example of an autoscaling group. Each gets its name from its host name.',
+  add: 'Create key',
+  submit: 'Create key',
+  label: 'Label',
+  labelHint: 'What the key is for, for example web servers',
+  uses: 'Uses',
+  usesHint: 'How many hosts can enroll; empty: no limit',
+  ephemeral: 'Delete after seconds offline',
+  ephemeralHint: 'Deletes a client, with its rules, that is offline for this time; empty: clients stay',
+  approve: 'Clients wait for approval before they can have rules',
+  address: 'Set the public address to the one that the server sees',
+  used: 'Used',
+  clients: 'Clients',
+  expires: 'Expires',
+  states: { active: 'active', spent: 'used up', expired: 'expired' },
+  deleteFor: (label: string) => `Delete the key ${label}`,
+  confirmDelete: (label: string) => `Delete the key ${label}?`,
+  deleteText: 'No further host can enroll with this key. Its clients stay.'
 }

@@ -20,6 +20,8 @@ export const fields = {
   live: 'Open connections',
   for_secs: 'Ban for',
   failed_handshakes: 'Failed handshakes',
+  name: 'Name',
+  description: 'Description',
   labels: 'Labels',
   health_check_interval_secs: 'Health check interval',
   proxy_in: 'Trusted proxies',
@@ -61,6 +63,8 @@ export const fieldHints = {
   failed_handshakes: 'A source with more invalid handshakes within the time window is banned.',
   new_connections: 'How many connections one source may open within the time window.',
   within_secs: 'Length of the time window.',
+  name: 'a-z, 0-9 and -. No other rule of the owner on the client may have it.',
+  description: 'A note on one line, up to 255 bytes.',
   labels: 'Up to 32, one per line: key=value.',
   owner: 'A user id. Default: you.',
   placed_by: 'A user id. Enter the owner if grants of the owner must allow the rule.',
@@ -94,11 +98,21 @@ export const reasons = {
   connect_refused: 'refuses connections',
   connect_timeout: 'does not respond',
   unreachable: 'is unreachable',
+  no_answer: 'does not answer',
   nxdomain: 'name does not exist',
+  refused: 'refuses connections',
+  timeout: 'does not respond',
+  reset: 'resets connections',
+  dns_nxdomain: 'name does not exist',
+  dns_no_address: 'name has no address',
+  dns_servfail: 'DNS server reports an error',
+  dns_timeout: 'DNS server does not respond',
+  denied_by_agent: 'denied by the guardrails of the client',
   target_closed: 'accepts, then closes at once',
   pending: 'The client has not confirmed it yet.',
   client_not_connected: 'The client is offline.',
   port_in_use: 'Another program or rule uses this port on the client.',
+  rule_name_taken: 'Another rule of the owner on the client has this name.',
   client_not_granted: 'The owner has no grant for this client.'
 } as Readonly<Record<string, string>>
 
@@ -110,6 +124,7 @@ export const kinds = {
   target: 'Target',
   edge: 'Client',
   quota: 'Quota',
+  loop: 'Circle of rules',
   change: 'Change',
   under_attack: 'Under attack'
 } as Readonly<Record<string, string>>

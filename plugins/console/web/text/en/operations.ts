@@ -68,7 +68,7 @@ export const audit = {
   action: 'Action',
   actionHint: 'rule.create, or rule.* for all of them',
   outcome: 'Outcome',
-  outcomes: { all: 'all', allow: 'allowed', deny: 'denied' },
+  outcomes: { all: 'all', allow: 'allowed', deny: 'denied', fail: 'failed' },
   since: 'From',
   until: 'To',
   request: 'Request ID',
@@ -118,15 +118,16 @@ export const settings = {
   ends: (when: string) => `The certificate expires ${when}. Rotate it soon.`,
   rotation: 'Rotation',
   rotationText:
-    'All clients learn the new certificate before the server uses it, so that none loses its connection. On the host of the server:',
+    'All clients learn the new certificate before the server uses it, so that none loses its connection.',
+  rotate: 'Run this command. The server switches when all clients know the new certificate:',
   steps: [
-    'Stop the server. Stage the next certificate with the names that it must cover:',
+    'On the host of the server, stop it, and stage your next certificate:',
     'Start the server and wait until all clients know the new certificate. This page shows the progress.',
     'Stop the server, activate the certificate, and start the server again:'
   ],
   nextIs: 'Next certificate',
   waiting: (n: string) => plural(n, 'client does not know it yet', 'clients do not know it yet'),
-  ready: 'All clients know it. You can activate it.',
+  ready: 'All clients know it.',
   servers: 'Servers',
   serversText: 'All servers of this store. A crashed server disappears after a minute.',
   server: 'Server',

@@ -116,6 +116,7 @@ export const ruleDetail = {
   health: 'Health',
   share: 'Share',
   until: 'until',
+  sources: { probe: 'probe', traffic: 'traffic' },
   failures: (n: string) => plural(n, 'failure in a row', 'failures in a row'),
   ports: 'Ports',
   noPorts: 'No traffic on these ports yet.',

@@ -90,7 +90,10 @@ export const shell = {
     next: 'New password',
     again: 'Repeat new password',
     submit: 'Change password',
-    done: 'Password changed. You are signed out everywhere else.'
+    done: 'Password changed. You are signed out everywhere else.',
+    isShort: 'The password needs at least 12 characters.',
+    isCommon: 'This password is easy to guess. Choose another, such as several unrelated words.',
+    isName: 'The password is a name with little else. Choose another, such as several unrelated words.'
   },
 
   table: {
@@ -119,6 +122,7 @@ export const shell = {
     ejected: 'ejected',
     connected: 'connected',
     disconnected: 'disconnected',
+    conflict: 'used by two agents',
     revoked: 'revoked'
   },
 

@@ -9,8 +9,9 @@ export const users = {
   idHint: 'Up to 32 lowercase letters, digits, - and _, starting with a letter. You cannot change it later.',
   name: 'Display name',
   role: 'Role',
-  roles: { superadmin: 'administrator', user: 'user' },
-  roleHint: 'Administrators see and change everything. Users create rules within their grants.',
+  roles: { superadmin: 'administrator', operator: 'operator', viewer: 'viewer', user: 'user' },
+  roleHint:
+    'Administrators see and change everything. Operators see everything and manage clients, rules and limits. Viewers see everything. Users create rules within their grants.',
   state: 'State',
   enabled: 'enabled',
   disabled: 'disabled',
@@ -57,6 +58,8 @@ export const grants = {
   add: 'New grant',
   none: {
     superadmin: 'No grants. Administrators do not need any.',
+    operator: 'No grants. Operators do not need any.',
+    viewer: 'No grants. Viewers create no rules.',
     user: 'No grants yet. Without a grant, this user cannot create rules.'
   },
   emptyOwn: 'You have no grants yet. Ask an administrator for one.',

@@ -1,5 +1,6 @@
 import { Alert, Space, Text } from '@mantine/core'
 import { toApiError } from '../../../api/api-error.ts'
+import { useRight } from '../../../api/rights.ts'
 import { SpeedAndConnections } from '../../../parts/chart/SpeedAndConnections.tsx'
 import { MissingRecord } from '../../../parts/page/MissingRecord.tsx'
 import { PageHead } from '../../../parts/page/PageHead.tsx'
@@ -37,6 +38,7 @@ export function RuleDetail({ id }: { readonly id: string }) {
 const NotFound = () => <MissingRecord title={text.pages.rules} to="/rules" what={text.ruleDetail.notFound} />
 
 function RuleSections({ rule }: { readonly rule: Rule }) {
+  const mayChange = useRight('changesRules')
   const clients = useClientsById()
   const isOffline = isRuleOffline(rule, clients)
   const { stats, speed, connections, isRemoved } = useRuleStats(rule, isOffline)
@@ -46,7 +48,7 @@ function RuleSections({ rule }: { readonly rule: Rule }) {
     <>
       <PageHead title={nameOf(rule)}>
         <StateLabel state={state} />
-        <RuleActions rule={rule} />
+        {mayChange && <RuleActions rule={rule} />}
       </PageHead>
       <StateReason rule={rule} isOffline={isOffline} />
       <RuleFacts rule={rule} />

@@ -41,7 +41,7 @@ export function RuleFacts({ rule }: { readonly rule: Rule }) {
   )
 }
 
-const shownElsewhere: ReadonlySet<string> = new Set([...ownControls, 'owner', 'placed_by', 'paused'])
+const shownElsewhere: ReadonlySet<string> = new Set([...ownControls, 'name', 'owner', 'placed_by', 'paused'])
 
 const hasValue = (value: unknown): boolean =>
   value !== null &&

@@ -64,13 +64,21 @@ function Health({
   readonly isOffline: boolean
 }) {
   const state = healthOf(target, isOffline)
-  const { ejected_until, ejected_reason, last_failure_at, consecutive_failures } = target.health
+  const { reason, source, ejected_until, ejected_reason, last_failure_at, consecutive_failures } =
+    target.health
+  const why = reason === null ? [] : [text.reasons[reason] ?? reason]
+  const by = source === null ? [] : [text.ruleDetail.sources[source]]
   return (
     <>
       <StateLabel state={state} />
       {state === 'ejected' && ejected_until !== null && (
         <Text size="xs" c="dimmed">
           {text.ruleDetail.until} <Timestamp at={ejected_until} /> · {ejected_reason}
+        </Text>
+      )}
+      {state === 'failed' && (why.length > 0 || by.length > 0) && (
+        <Text size="xs" c="dimmed">
+          {[...why, ...by].join(' · ')}
         </Text>
       )}
       {state === 'failed' && last_failure_at !== null && (

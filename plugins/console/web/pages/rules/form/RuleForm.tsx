@@ -1,6 +1,6 @@
 import { Button, Checkbox, Group, Stack } from '@mantine/core'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
-import { useMe } from '../../../api/me.ts'
+import { useRight } from '../../../api/rights.ts'
 import { FormError } from '../../../parts/form/FormError.tsx'
 import type { Schema, Schemas } from '../../../parts/schema-form/schema.ts'
 import type { Values } from '../../../parts/schema-form/values.ts'
@@ -106,10 +106,10 @@ function QueueCheckbox({ values, set, selectedClients }: QueueProps) {
 const canRange = (schema: Schema | undefined, chosen: readonly Client[]): boolean =>
   schema !== undefined && clientsLacking(chosen, schema['x-requires']).length === 0
 
-/** Returns the fields that the user may set. Only superadmins set the owner. */
+/** Returns the fields that the user may set. Only those who manage all rules set the owner. */
 function useKeys({ properties = {} }: Schema, isFixed: boolean): readonly string[] {
-  const isSuperadmin = useMe().data?.role === 'superadmin'
-  const hidden = [...(isSuperadmin ? [] : ['owner', 'placed_by']), ...(isFixed ? ['owner'] : [])]
+  const mayPlaceForOthers = useRight('managesAll')
+  const hidden = [...(mayPlaceForOthers ? [] : ['owner', 'placed_by']), ...(isFixed ? ['owner'] : [])]
   return Object.keys(properties).filter(key => !ownControls.has(key) && !hidden.includes(key))
 }
 

@@ -35,9 +35,9 @@ export function toValues(rule: Rule): Values {
   return { ...Object.fromEntries(all), client: rule.client_id ?? undefined, targets }
 }
 
-/** Returns the form values for a copy of the rule, without its ports. */
+/** Returns the form values for a copy of the rule, without its ports and its name. */
 export function duplicateRule(rule: Rule): Values {
-  const { listen_port: _, listen_port_end: __, placed_by: ___, ...rest } = toValues(rule)
+  const { listen_port: _, listen_port_end: __, name: ___, placed_by: ____, ...rest } = toValues(rule)
   return rest
 }
 

@@ -35,7 +35,7 @@ const sections: readonly Section[] = [
   { name: 'limits', keys: ['rate_limit'] },
   { name: 'times', keys: ['not_before', 'expires_at', 'schedule', 'at_end'] },
   { name: 'proxy', keys: ['proxy_in', 'proxy_out', 'proxy_out_udp'] },
-  { name: 'record', keys: ['labels', 'owner', 'placed_by', 'paused'] }
+  { name: 'record', keys: ['name', 'description', 'labels', 'owner', 'placed_by', 'paused'] }
 ]
 
 const known = new Set(sections.flatMap(({ keys }) => keys))
