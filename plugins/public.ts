@@ -18,7 +18,8 @@ export { defineList } from '../kernel/http/list-route.ts'
 export {
   type Authenticator,
   authenticatorSlot,
-  type Principal
+  type Principal,
+  type Role
 } from '../kernel/http/principal.ts'
 export { type Call, defineRoute, type Media } from '../kernel/http/route.ts'
 export { type Metric, metricsSlot } from '../kernel/metrics.ts'
@@ -66,15 +67,20 @@ export {
   type ListOptions,
   listFilterSlots,
   listOptionSlots,
+  managesAll,
+  managesUsers,
   openAssets,
   openNetworks,
   page,
   type RecordField,
+  type RecordNames,
   type RecordOptions,
   recordFieldSlots,
+  recordNamesSlot,
   recordOptionSlots,
   type ServerEvent,
-  type SqlCondition
+  type SqlCondition,
+  seesAll
 } from './http/exports.ts'
 export * as quota from './quota/exports.ts'
 export * as rules from './rules/exports.ts'

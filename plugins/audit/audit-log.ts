@@ -90,6 +90,7 @@ const toEntry = (decision: Decision): Entry => ({
   ...decision,
   path: decision.path.slice(0, 512),
   resourceId: decision.resourceId?.slice(0, 255) ?? null,
+  resourceName: decision.resourceName?.slice(0, 63) ?? null,
   count: 1
 })
 
@@ -139,7 +140,8 @@ interface Row extends Omit<EntryRow, 'timestamp' | 'changes'> {
 
 const columns =
   'id, timestamp, actor, role, auth_method, remote_addr, method, path, action, ' +
-  'resource_kind, resource_id, outcome, status, reason, changes, request_id, count'
+  "resource_kind, resource_id, case resource_kind when 'rule' then resource_name end as rule_name, " +
+  'outcome, status, reason, changes, request_id, count'
 
 const rows = (conditions: readonly Condition[], limit: number, em: EntityManager): Promise<Row[]> =>
   em.execute<Row[]>(

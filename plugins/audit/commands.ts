@@ -17,6 +17,7 @@ const columns = [
   'actor',
   'action',
   'resource_id',
+  'rule_name',
   'reason',
   'remote_addr',
   'count'
@@ -55,7 +56,7 @@ const audit = defineCommand({
     const shown: EntryRow[] = []
     for await (const entries of pages(api, toFilter(args), limit, signal)) {
       if (!args.jsonl) shown.push(...entries)
-      else for (const entry of entries) print.line(JSON.stringify(entry))
+      else for (const entry of entries) print.text(JSON.stringify(entry))
     }
     if (!args.jsonl) print.data(shown, columns)
   }
@@ -92,7 +93,7 @@ async function follow({ args, api, print, signal }: CommandCall<Args>): Promise<
     const found: EntryRow[] = []
     for await (const entries of pages(api, { ...filter, ...(since && { since }) }, limit, signal))
       found.push(...entries.filter(({ id }) => !shownIds.has(id)))
-    for (const entry of found.toReversed()) print.line(format(entry))
+    for (const entry of found.toReversed()) print.text(format(entry))
     const last = found[0]?.timestamp
     newest = [...found, ...newest].filter(({ timestamp }) => timestamp === (last ?? newest[0]?.timestamp))
     limit = Number.POSITIVE_INFINITY

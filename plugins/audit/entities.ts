@@ -27,6 +27,7 @@ export const Entry = defineEntity({
     action: p.string().length(64),
     resourceKind: p.string().length(32).nullable(),
     resourceId: p.string().length(255).nullable(),
+    resourceName: p.string().length(63).nullable(), // of a rule, at the time of the change
     outcome: p.string().length(5).$type<Decision['outcome']>(),
     status: p.integer().nullable(), // null: the change is made, its response is pending or lost
     reason: p.string().length(64).nullable(),

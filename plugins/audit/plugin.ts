@@ -6,6 +6,7 @@ import { openAuditLog } from './audit-log.ts'
 import { commands } from './commands.ts'
 import { Entry } from './entities.ts'
 import { Audit0001 } from './migrations/0001-entry.ts'
+import { Audit0002 } from './migrations/0002-resource-name.ts'
 import { keys } from './retention.ts'
 import { type RouteDeps, routes } from './routes.ts'
 import { invalidOutcome } from './schema.ts'
@@ -21,7 +22,13 @@ export default definePlugin<RouteDeps>({
   needs: { http: '^1.0.0' },
   keys,
   codes: [invalidOutcome],
-  store: { entities: [Entry], migrations: [{ name: '0001-entry', class: Audit0001 }] },
+  store: {
+    entities: [Entry],
+    migrations: [
+      { name: '0001-entry', class: Audit0001 },
+      { name: '0002-resource-name', class: Audit0002 }
+    ]
+  },
   services: { auditLog: asFunction(openAuditLog).singleton() },
   fills: [
     decisionSlot.fillWith(({ auditLog }: RouteDeps) => auditLog.sink),

@@ -15,7 +15,7 @@ const list = defineRoute({
   method: 'GET',
   url: '/v1/audit',
   action: 'audit.list',
-  access: 'superadmin',
+  access: 'viewer',
   summary: 'Lists changes and refusals, with their actors.',
   description: 'Newest first. Returns an array, or a page if since, until or cursor is given.',
   schema: () => ({

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { defineCode } from '../../kernel/base/errors.ts'
 import { closed, orNull, timeOf } from '../../kernel/http/schema.ts'
-import { TimeText } from '../http/exports.ts'
+import { roleSchema, TimeText, UserFilter } from '../http/exports.ts'
 import { parseCursor } from './cursor.ts'
 
 export const invalidOutcome = defineCode('invalid_outcome', 400, 3)
@@ -16,9 +16,7 @@ export const EntryRow = closed(
     id: Type.String({ description: 'ULID.', examples: ['01KCD3F0P7Q4Y6Z8V1T5S9R2NU'] }),
     timestamp: timeOf('When the request was decided.'),
     actor: orNull(Type.String({ description: 'user_id; null: not authenticated.', examples: ['ann'] })),
-    role: orNull(
-      Type.Union([Type.Literal('superadmin'), Type.Literal('user')], { description: 'Role of the actor.' })
-    ),
+    role: orNull(roleSchema({ description: 'Role of the actor.' })),
     auth_method: Type.String({
       description:
         'operator_token, api_token, session, system (no request made the change), none, or the method of a plugin.',
@@ -42,6 +40,10 @@ export const EntryRow = closed(
     resource_kind: orNull(Type.String({ description: 'Kind of the changed resource.', examples: ['rule'] })),
     resource_id: orNull(
       Type.String({ description: 'Id of the changed resource.', examples: ['01KCD3F0P7Q4Y6Z8V1T5S9R2NB'] })
+    ),
+    rule_name: orNull(
+      Type.String({ description: 'Name that the changed rule had; null: it had none, or it is no rule.' }),
+      { examples: ['web'] }
     ),
     outcome: Type.Union([Type.Literal('allow'), Type.Literal('deny')], {
       description: 'deny: the caller was not allowed to do it.'
@@ -90,17 +92,24 @@ export const Query = closed({
     Type.Integer({ minimum: 1, maximum: 1000, code: 'invalid_limit', description: 'Default 100.' })
   ),
   outcome: Type.Optional(Outcome),
-  actor: Type.Optional(
-    Type.String({ maxLength: 32, description: 'Only changes and refusals of this user_id.' })
-  ),
+  actor: Type.Optional(UserFilter('Only changes and refusals of this user_id.')),
   action: Type.Optional(
-    Type.String({
-      maxLength: 64,
-      description: 'Only this action, such as rule.create; rule.* matches every action on rules.'
-    })
+    Type.Refine(
+      Type.String({
+        maxLength: 64,
+        description: 'Only this action, such as rule.create; rule.* matches every action on rules.'
+      }),
+      text => /^[a-z_-]+\.([a-z_-]+|\*)$/.test(text),
+      text =>
+        `must be an action such as rule.create, or rule.* for every action on rules, got ${JSON.stringify(text)}`
+    )
   ),
   request_id: Type.Optional(
-    Type.String({ maxLength: 64, description: 'Only entries of the request with this x-request-id.' })
+    Type.String({
+      maxLength: 64,
+      pattern: '^[A-Za-z0-9._-]+$',
+      description: 'Only entries of the request with this x-request-id.'
+    })
   ),
   since: Type.Optional(TimeText('The oldest time.')),
   until: Type.Optional(TimeText('The newest time, inclusive.')),

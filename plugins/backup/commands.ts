@@ -1,8 +1,8 @@
-import { resolve } from 'node:path'
 import { systemClock } from '../../kernel/base/clock.ts'
 import { ownVersion } from '../../kernel/base/version.ts'
 import { Type } from '../../kernel/cli/args.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
+import { pathArgument } from '../../kernel/platform/path-problem.ts'
 import { revocationSlot } from '../../kernel/store/revocation.ts'
 import { beginGeneration, forgetCluster } from '../servers/exports.ts'
 import { noteBackup, restoreDatabase, storeFileIn, writeBackup } from './file.ts'
@@ -19,7 +19,7 @@ const backup = defineCommand({
   needs: 'data',
   async run({ args, dataDir, keys, print }) {
     const source = { dataDir: dataDir(), keys: keys(), version: ownVersion(), now: systemClock.now() }
-    print.data(await writeBackup(source, args.to))
+    print.data(await writeBackup(source, pathArgument('TO', args.to)))
     noteBackup(source, print)
   }
 })
@@ -43,7 +43,7 @@ const restore = defineCommand({
   async run({ args, dataDir, keys, filled, stores, print }) {
     storeFileIn({ dataDir: dataDir(), keys: keys() }, restoreDatabase)
     const restored = await restoreTo({
-      file: resolve(args.file),
+      file: pathArgument('FILE', args.file),
       dataDir: dataDir(),
       oldDir: args.revocations_from,
       revocations: filled(revocationSlot).map(({ value }) => value),
@@ -61,9 +61,9 @@ const restore = defineCommand({
         () => (revoked === null ? 'unknown' : String(revoked.flatMap(({ names }) => names).length))
       ]
     ])
-    for (const { what, names } of revoked ?? []) print.line(`${what}: ${names.join(', ')}`)
-    for (const warning of warnings) print.line(warning)
-    print.line('Start the server: its agents reconnect by themselves.')
+    for (const { what, names } of revoked ?? []) print.note(`${what}: ${names.join(', ')}`)
+    for (const warning of warnings) print.note(warning)
+    print.note('Start the server: its agents reconnect by themselves.')
   }
 })
 
@@ -79,7 +79,7 @@ const renew = defineCommand({
       await beginGeneration(revocations, em)
       await forgetCluster(em)
     })
-    print.line('What was revoked after the dump is valid again: check clients, users, tokens and grants.')
+    print.note('What was revoked after the dump is valid again: check clients, users, tokens and grants.')
     print.done('the store has a new generation; start the server', { renewed: true })
   }
 })
@@ -113,7 +113,7 @@ const migrate = defineCommand({
   async run({ args, dataDir, keys, stores, print }) {
     const { moved, next } = await migrateStore({ args, dataDir: dataDir(), keys: keys(), stores })
     print.data(moved, ['from', 'to', ['tables', ({ tables }) => String(tables.length)], 'rows'])
-    for (const line of next) print.line(line)
+    for (const line of next) print.note(line)
   }
 })
 

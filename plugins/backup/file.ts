@@ -97,11 +97,11 @@ export async function writeBackup(source: Source, to: string): Promise<{ file: s
 }
 
 /** Saves the time in the data directory, for `sluice doctor`. The backup succeeds even if that fails. */
-export function noteBackup({ dataDir, now }: Source, { line }: Pick<Print, 'line'>): void {
+export function noteBackup({ dataDir, now }: Source, { note }: Pick<Print, 'note'>): void {
   try {
     writeFileSync(join(dataDir, 'last-backup'), `${timestamp(now)}\n`, { mode: 0o600 })
   } catch (error) {
-    line(`sluice doctor does not know of this backup: ${reasonOf(error)}`)
+    note(`sluice doctor does not know of this backup: ${reasonOf(error)}`)
   }
 }
 

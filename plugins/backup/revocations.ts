@@ -7,6 +7,8 @@ const isDeleted = (table: string): string =>
   `not exists (select 1 from old.${table} o where o.id = ${table}.id)`
 const isNow = (table: string, condition: string): string =>
   `exists (select 1 from old.${table} o where o.id = ${table}.id and ${condition})`
+const rankOf = (role: string): string =>
+  `case ${role} when 'superadmin' then 3 when 'operator' then 2 when 'viewer' then 1 else 0 end`
 const client = 'kernel_client'
 
 const kernelRevocations: readonly Revocation[] = [
@@ -43,9 +45,9 @@ const kernelRevocations: readonly Revocation[] = [
   },
   {
     table: 'kernel_user',
-    title: 'users who are no longer superadmins',
-    sql: `update kernel_user set role = 'user' where role = 'superadmin'
-      and ${isNow('kernel_user', "o.role = 'user'")} returning id as name`
+    title: 'users whose role was lowered',
+    sql: `update kernel_user set role = (select o.role from old.kernel_user o where o.id = kernel_user.id)
+      where ${isNow('kernel_user', `${rankOf('o.role')} < ${rankOf('kernel_user.role')}`)} returning id as name`
   },
   {
     table: 'kernel_credential',

@@ -27,11 +27,12 @@ export const commands: readonly Command[] = [
   }),
   defineCommand({
     name: 'config check',
-    summary: 'Check a server configuration without starting the server: file, plugin sections, environment.',
+    summary:
+      'Check what a start of the server would refuse: file, environment, plugins, certificates, directory, addresses. The server can stay running.',
     examples: ['sluice config check --config /etc/sluice/server.toml'],
     needs: 'data',
-    async run({ keys, print }) {
-      keys()
+    async run({ check, print }) {
+      await check()
       print.done('the configuration is valid', { valid: true })
     }
   }),

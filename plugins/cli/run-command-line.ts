@@ -24,6 +24,7 @@ import {
 import { openProgram } from './program/program.ts'
 import { openConfirm } from './terminal/confirm.ts'
 import { openPrint, type Terminal } from './terminal/print.ts'
+import { openStandardOutput, type StandardOutput } from './terminal/standard-output.ts'
 
 /** The command line of a program: the commands of `index` that are in `modules`. */
 export interface Source {
@@ -42,50 +43,69 @@ export async function runCommandLine(argv: readonly string[], source: Source): P
   unsetEmptyVariables()
   const version = ownVersion()
   const isJson = valueIn(argv, '--output') === 'json'
+  const output = openStandardOutput(process.stdout)
   try {
     const words = wordsIn(argv)
-    // `agent` commands read the agent's configuration; `plugin` commands must work while a plugin is broken.
-    // For all other commands the file defines which plugins are loaded.
-    const isWithoutPlugins = /^(agent|plugin)$/.test(words[0] ?? '')
-    const configFile = isWithoutPlugins
-      ? null
-      : (valueIn(argv, '--config') ?? process.env['SVC_CONFIG'] ?? null)
-    const isCreatedLater = words[0] === 'setup' && configFile !== null && !existsSync(configFile)
-    const file =
-      configFile === null || isCreatedLater
-        ? null
-        : (await import('../../kernel/platform/config-file.ts')).readConfigFile(configFile)
+    const file = await readServerConfig(argv, words)
     const installed = new InstalledCommands({
       ...source,
       file,
       agentFile: valueIn(argv, '--config') ?? null,
-      loadManifests: async () => source.loadManifests((await source.modules['agent']?.()) ?? {}, file)
+      async loadManifests() {
+        const manifests = await source.loadManifests((await source.modules['agent']?.()) ?? {}, file)
+        if (words[0] !== 'server') warnOfTrust(manifests) // a server logs it
+        return manifests
+      }
     })
     const described = await installed.described(words)
     const complete = completion(described)
     const group = described.filter(({ name }) => name.split(' ', 1)[0] === words[0])
     const offered = group.length > 0 ? group : [...described, complete] // describing all of them takes time
-    const context = { version, installed, file, loadServerContext: source.loadServerContext }
+    const context = { version, installed, file, output, loadServerContext: source.loadServerContext }
     let exit = 0
     const run = async ({ name }: Pick<Described, 'name'>, args: Args): Promise<void> => {
       const isOwn = name === complete.name
       const chosen = isOwn ? { command: complete, filled: () => [] } : await installed.load(name)
       exit = await execute(chosen, args, context)
     }
-    const program = openProgram(version, offered, run, isJson ? () => {} : undefined)
-    await program.parseAsync(argv, { from: 'user' })
+    const program = openProgram(version, offered, run, {
+      writeOut: output.write,
+      writeErr: text => void (isJson || process.stderr.write(text))
+    })
+    await program.parseAsync(argv, { from: 'user' }).catch(error => {
+      if (!(error instanceof CommanderError && error.exitCode === 0)) throw error // 0: it has printed help or the version
+    })
+    await output.flush()
     return exit
   } catch (error) {
     if (error instanceof CommanderError) {
-      if (error.exitCode === 0) return 0
       if (isJson) printErrorAsJson(new Fault(wrongUsage, error.message.replace(/^error: /, '')))
       return wrongUsage.exit // commander has already printed the message
     }
     if (!(error instanceof Fault)) throw error
     if (isJson) printErrorAsJson(error)
-    else printError(error)
+    else if (error.message !== '') printError(error)
+    if (process.env['SVC_HOLD_REFUSED_START'] === 'true')
+      await (await import('./hold-refused-start.ts')).holdRefusedStart(
+        wordsIn(argv).slice(0, 2),
+        error.errorCode
+      )
     return error.errorCode.exit
   }
+}
+
+/**
+ * Returns the configuration, which defines which plugins are loaded. null: there is none, or the command needs none. `agent`
+ * commands read that of the agent, `plugin` commands must work while a plugin is broken, `setup` may write it.
+ */
+async function readServerConfig(
+  argv: readonly string[],
+  [first = '']: readonly string[]
+): Promise<ConfigFile | null> {
+  if (/^(agent|plugin)$/.test(first)) return null
+  const path = valueIn(argv, '--config') ?? process.env['SVC_CONFIG']
+  if (path === undefined || (first === 'setup' && !existsSync(path))) return null
+  return (await import('../../kernel/platform/config-file.ts')).readConfigFile(path)
 }
 
 /** Prints the error in the format of an API reply. */
@@ -108,6 +128,7 @@ function printError({ errorCode: { code }, message, details = {} }: Fault): void
 }
 
 interface Context {
+  readonly output: StandardOutput
   readonly version: string
   readonly installed: InstalledCommands
   readonly file: ConfigFile | null
@@ -117,7 +138,7 @@ interface Context {
 /** Returns the exit code. */
 async function execute({ command, filled }: LoadedCommand, given: Args, context: Context): Promise<number> {
   const { env } = process
-  const { installed } = context
+  const { installed, output } = context
   const plainHttp = given['insecure_http'] === true ? 'allowed' : 'refused'
   const exitOf = (code: string) => installed.exitOf(code)
   const connect = (origin: string, token: string | undefined) => {
@@ -125,10 +146,11 @@ async function execute({ command, filled }: LoadedCommand, given: Args, context:
       givenAuthorities(given['cacert'], env) ?? readLogin(loginFile(env), origin)?.cacert
     return openApiClient({ origin, token, exitOf, plainHttp, authorities })
   }
-  const output = given['output']
-  if (output !== 'table' && output !== 'json')
-    throw new Fault(wrongUsage, `--output must be table or json, got ${String(output)}`)
+  const format = given['output']
+  if (format !== 'table' && format !== 'json')
+    throw new Fault(wrongUsage, `--output must be table or json, got ${String(format)}`)
   const stop = new AbortController()
+  output.failed.addEventListener('abort', () => stop.abort(), { once: true })
   const force = new AbortController()
   const acquired = new Releases() // of services that `open` starts; run when the command ends
   const onReload =
@@ -139,12 +161,12 @@ async function execute({ command, filled }: LoadedCommand, given: Args, context:
   const call: CommandCall<Args> = {
     ...serverContext,
     args: convertArgs(command.args, given),
-    api: connect(origin, command.needs === 'api' ? tokenFor(origin, env) : undefined),
+    api: connect(origin, command.needs === 'api' ? await tokenFor(origin, env) : undefined),
     connect,
     filled,
     print: openPrint(
-      output,
-      text => void process.stdout.write(`${text}\n`),
+      format,
+      text => output.write(`${text}\n`),
       text => void process.stderr.write(`${text}\n`),
       process.stdout.isTTY ? terminal() : undefined
     ),
@@ -171,6 +193,10 @@ async function execute({ command, filled }: LoadedCommand, given: Args, context:
   }
 }
 
+function warnOfTrust({ firstTrusted }: Pick<Manifests, 'firstTrusted'>): void {
+  for (const text of firstTrusted) process.stderr.write(`note: ${text}\n`)
+}
+
 /** NO_COLOR and FORCE_COLOR decide about colors. */
 function terminal(): Terminal {
   const { styleText } = process.getBuiltinModule('node:util')
@@ -181,7 +207,7 @@ function terminal(): Terminal {
   }
 }
 
-type ServerContext = Pick<CommandCall<object>, 'keys' | 'dataDir' | 'stores' | 'open' | 'serve'>
+type ServerContext = Pick<CommandCall<object>, 'keys' | 'dataDir' | 'stores' | 'open' | 'serve' | 'check'>
 type Lifetime = { readonly signal: AbortSignal; readonly acquired: Releases }
 
 async function openContext(
@@ -191,14 +217,14 @@ async function openContext(
   lifetime: Lifetime
 ): Promise<ServerContext> {
   if (needs === 'data' || needs === 'server') {
-    const { plugins, sections, specifiers } = await installed.manifests()
+    const manifests = await installed.manifests()
     const { openServerContext } = await loadServerContext()
-    return openServerContext({ version, plugins, sections, specifiers, file }, given, lifetime)
+    return openServerContext({ ...manifests, version, file }, given, lifetime)
   }
   const absent = (): never => {
     throw new TypeError(`${name} has no data directory: its \`needs\` is ${needs}`)
   }
-  return { keys: absent, dataDir: absent, stores: [], open: absent, serve: absent }
+  return { keys: absent, dataDir: absent, stores: [], open: absent, serve: absent, check: absent }
 }
 
 /** Treats empty variables as unset, so that `SVC_TOKEN=` does not hide the token of a login. */
@@ -213,6 +239,6 @@ function valueIn(argv: readonly string[], option: string): string | undefined {
   return argv[at] === option ? argv[at + 1] : argv[at]?.slice(option.length + 1)
 }
 
-/** Returns the first two words, which may be the command's name. Only --config may precede them. */
+/** Returns the first three words, with which the command's name may begin. Only --config may precede them. */
 const wordsIn = (argv: readonly string[]): string[] =>
-  argv.filter((word, at) => !word.startsWith('-') && argv[at - 1] !== '--config').slice(0, 2)
+  argv.filter((word, at) => !word.startsWith('-') && argv[at - 1] !== '--config').slice(0, 3)

@@ -31,7 +31,7 @@ const toFilter = ({
           (owner === undefined || spec.owner === owner) &&
           (protocol === undefined || spec.protocol === protocol),
   ids: ids.length === 0 ? null : ids,
-  source: source ?? null,
+  sources: source === undefined ? null : [source],
   target: target === undefined ? null : { address: target, port: target_port ?? null }
 })
 

@@ -1,13 +1,13 @@
 import { Type } from '../../kernel/cli/args.ts'
-import { type Column, defineCommand } from '../../kernel/cli/command.ts'
+import { type Api, type Column, defineCommand } from '../../kernel/cli/command.ts'
 import { formatSize } from '../../kernel/platform/format-size.ts'
-import { ruleIds } from '../rules/command-exports.ts'
+import { findRuleId, RuleArg } from '../rules/command-exports.ts'
 import type { ConnectionRow } from './schema.ts'
 import { type ColumnName, columnNames } from './top/column-names.ts'
 
 const filters = {
   client: Type.Optional(Type.String({ description: 'Id or unique name of a client.' })),
-  rule: Type.Optional(Type.String({ description: 'Id of the rule.', ...ruleIds })),
+  rule: Type.Optional(RuleArg),
   owner: Type.Optional(Type.String({ description: 'Id of the owner of the rules.' })),
   source: Type.Optional(Type.String({ description: 'Callers in this CIDR, such as 198.51.100.0/24.' })),
   target: Type.Optional(Type.String({ description: 'Connections to this address, or address:port.' })),
@@ -26,9 +26,9 @@ interface Filters {
 }
 
 /** Returns the API query with the given filters. */
-const queryOf = ({ client, rule, owner, source, target, protocol }: Filters) => ({
+const loadQuery = async (api: Api, { client, rule, owner, source, target, protocol }: Filters) => ({
   ...(client !== undefined && { client }),
-  ...(rule !== undefined && { rule_id: rule }),
+  ...(rule !== undefined && { rule_id: await findRuleId(api, rule) }),
   ...(owner !== undefined && { owner }),
   ...(source !== undefined && { source }),
   ...(target !== undefined && { target }),
@@ -68,7 +68,7 @@ const list = defineCommand({
     )
   }),
   async run({ api, args: { sort, limit = 100, ...given }, print }) {
-    const query = { limit, ...(sort && { sort }), ...queryOf(given) }
+    const query = { limit, ...(sort && { sort }), ...(await loadQuery(api, given)) }
     print.data(await api.call('GET /v1/connections', { query }), columns)
   }
 })
@@ -89,7 +89,7 @@ const close = defineCommand({
       await api.call('DELETE /v1/connections/{connection_id}', { path: { connection_id: connection } })
       return print.done('closed', { connection_id: connection })
     }
-    const query = queryOf(given)
+    const query = await loadQuery(api, given)
     const counted = await api.call('DELETE /v1/connections', { query: { ...query, dry_run: true } })
     if (dry_run) return print.done(`${counted.matched} match`, counted)
     await confirm(`Close ${counted.matched} connections?`, { unattended: 'proceed' })

@@ -4,6 +4,7 @@ import type { Peer } from '../../kernel/control/peers.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import type { Call } from '../../kernel/http/route.ts'
 import { Refused } from '../../kernel/wire/message.ts'
+import { managesAll } from '../http/exports.ts'
 import { type ClientQuery, deadlineMs, type Services } from './client-query.ts'
 import { type CloseQuery, type Counts, connectionNotFound, type Filter, filterRequired } from './schema.ts'
 import { Close, capability, List, type Selection } from './wire.ts'
@@ -57,11 +58,11 @@ export function openConnectionCloser(
     return { matched, closed: dry_run ? 0 : matched }
   }
 
-  async function closeOne(connectionId: string, { role, userId }: Principal, change: Change): Promise<void> {
+  async function closeOne(connectionId: string, caller: Principal, change: Change): Promise<void> {
     const [clientId = '', run = '', id = ''] = connectionId.split('-')
     const peer = control.peers.find(clientId)
     const isId = run !== '' && run.length <= 26 && /^[0-9a-z]{1,10}$/.test(id)
-    const selection = { ids: [Number.parseInt(id, 36)], ...(role !== 'superadmin' && { owner: userId }) }
+    const selection = { ids: [Number.parseInt(id, 36)], ...(!managesAll(caller) && { owner: caller.userId }) }
     const known = isId && peer?.can(capability) ? peer : null
     const found = known && (await expectAnswer(known, () => query.page(known, { selection, ...first })))
     const row = found?.entries.map(({ row }) => row).find(row => row.connection_id === connectionId)

@@ -2,6 +2,7 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Principal } from '../../kernel/http/principal.ts'
 import type { ServerEvent } from '../http/exports.ts'
+import { seesAll } from '../http/exports.ts'
 import type { ClientQuery, ResolvedFilter, Services } from './client-query.ts'
 import { openPollRound } from './poll-round.ts'
 import type { ConnectionsEvent, Filter, StreamQuery } from './schema.ts'
@@ -68,7 +69,7 @@ export function openConnectionWatches(
 
   return async function* watch(query: StreamQuery, principal: Principal, signal: AbortSignal): Events {
     // Superadmins share a watch; other users have their own.
-    const who = principal.role === 'superadmin' ? null : principal.userId
+    const who = seesAll(principal) ? null : principal.userId
     const key = JSON.stringify([who, Object.entries(query).sort()])
     const watch = active.get(key) ?? begin(key, query, principal)
     watch.streams++

@@ -4,6 +4,7 @@ import type { PagedRows } from '../../kernel/http/list-route.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import { Client } from '../../kernel/identity/entities.ts'
 import type { ServerEvent } from '../http/exports.ts'
+import { toProtocol } from '../rules/exports.ts'
 import {
   descending,
   openClientQuery,
@@ -25,6 +26,8 @@ import { capability, type Selection } from './wire.ts'
 
 export type { Services } from './client-query.ts'
 
+import { seesAll } from '../http/exports.ts'
+
 /** The service `connections`. Users see and close only connections of rules they own. */
 export interface Connections extends ConnectionCloser {
   /** Pages over the open connections of all clients that answer. */
@@ -42,14 +45,14 @@ export function openConnections(services: Services): Connections {
 
   async function resolveFilter(
     filter: Filter,
-    { role, userId }: Principal,
+    caller: Principal,
     em: EntityManager
   ): Promise<ResolvedFilter> {
     const { client, rule_id, owner } = filter
     const members = rule_id === undefined ? null : await services.rules.listMembers(rule_id, em)
     const memberByClient = members && new Map(members.map(({ id, clientId }) => [clientId, id]))
-    const visibleOwner = role === 'superadmin' ? owner : userId
-    const isOthers = role !== 'superadmin' && owner !== undefined && owner !== userId
+    const visibleOwner = seesAll(caller) ? owner : caller.userId
+    const isOthers = owner !== undefined && owner !== visibleOwner
     const named = await clientIds(services, { client, owner: visibleOwner }, em)
     const withMember = memberByClient && new Set(memberByClient.keys())
     const selection = toSelection(filter, visibleOwner)
@@ -109,7 +112,7 @@ function toSelection({ source, target, protocol }: Filter, owner: string | undef
   return {
     ids: [],
     ...(owner !== undefined && { owner }),
-    ...(protocol !== undefined && { protocol }),
+    ...(protocol !== undefined && { protocol: toProtocol(protocol) }),
     ...(source !== undefined && { source }),
     ...(at && { target: at.address, ...(at.port !== undefined && { target_port: at.port }) })
   }

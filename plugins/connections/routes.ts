@@ -74,6 +74,7 @@ const close = defineRoute({
   summary: 'Closes the connections and flows that match a filter.',
   description: 'Needs at least one filter. Users close only connections of rules they own.',
   schema: () => ({ query: CloseQuery, reply: Counts, errors: [filterRequired, ackTimeout] }),
+  isTrial: ({ query }) => query.dry_run === true,
   run: ({ connections }: Deps, { query, principal, change }) => connections.close(query, principal, change)
 })
 

@@ -2,6 +2,8 @@ import { isIP } from 'node:net'
 import { type Static, Type } from 'typebox'
 import { defineCode } from '../../kernel/base/errors.ts'
 import { ClientId, closed, orNull, timeOf, UserId } from '../../kernel/http/schema.ts'
+import { IdFilter, UserFilter } from '../http/exports.ts'
+import { protocolName } from '../rules/exports.ts'
 import { maxRows, Sort } from './wire.ts'
 
 export const connectionNotFound = defineCode('connection_not_found', 404, 8)
@@ -28,10 +30,8 @@ const filters = {
   client: Type.Optional(
     Type.String({ maxLength: 255, description: 'client_id, or the name of one client.', examples: ['paris'] })
   ),
-  rule_id: Type.Optional(Type.String({ maxLength: 26, description: 'Connections of this rule.' })),
-  owner: Type.Optional(
-    Type.String({ maxLength: 32, description: 'user_id: connections of rules of this user.' })
-  ),
+  rule_id: Type.Optional(IdFilter('Connections of this rule.')),
+  owner: Type.Optional(UserFilter('user_id: connections of rules of this user.')),
   source: Type.Optional(
     Type.Refine(
       Type.String({ maxLength: 64, description: 'Callers in this CIDR.', examples: ['198.51.100.0/24'] }),
@@ -50,11 +50,7 @@ const filters = {
       () => 'must be the address of a target, with or without a port: 10.0.0.7:80'
     )
   ),
-  protocol: Type.Optional(
-    Type.Union([Type.Literal('tcp'), Type.Literal('udp')], {
-      description: 'tcp: connections; udp: flows.'
-    })
-  )
+  protocol: Type.Optional(protocolName('tcp: connections; udp: flows; in any case.'))
 }
 
 export const Filter = closed(filters)

@@ -9,6 +9,7 @@ import { Credential } from '../../kernel/identity/entities.ts'
 import { hashOf, newToken } from '../../kernel/identity/secret.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { noteRevoked } from '../../kernel/store/sql/store-watch.ts'
+import { managesUsers, seesAll } from '../http/exports.ts'
 import type { Users } from '../users/exports.ts'
 import type { CredentialRow, IssueBody, IssuedCredential } from './schema.ts'
 
@@ -19,7 +20,7 @@ const maxInactive = 100 // revoked or expired, of one user; the oldest are delet
 
 type Caller = Pick<Call, 'principal' | 'change'>
 
-/** Bearer tokens of users. Each method throws `not_owner` unless the caller is that user or a superadmin. */
+/** Bearer tokens of users. Changes throw `not_owner` unless the caller is that user or a superadmin. */
 export interface Credentials {
   /** Issues a token. Throws `limit_reached` if the user has too many active ones. */
   issue(userId: string, body: IssueBody, caller: Caller): Promise<IssuedCredential>
@@ -29,18 +30,23 @@ export interface Credentials {
   list(userId: string, principal: Principal): Promise<PagedRows<CredentialRow>>
 }
 
+/** Compares the caller with the path before any lookup, so that the refusal does not reveal if the user exists. */
+function requireOwner(userId: string, caller: Principal): void {
+  if (!managesUsers(caller) && caller.userId !== userId)
+    throw new Fault(notOwner, 'these are the tokens of another user')
+}
+
 export function openCredentials({ store, clock, users }: Kernel & { readonly users: Users }): Credentials {
-  /** Compares the caller with the path before any lookup, so that the refusal does not reveal if the user exists. */
-  async function requireOwner(userId: string, { role, userId: callerId }: Principal): Promise<void> {
-    if (role !== 'superadmin' && callerId !== userId)
-      throw new Fault(notOwner, 'these are the tokens of another user')
+  async function requireUser(userId: string, principal: Principal): Promise<void> {
+    requireOwner(userId, principal)
     await store.read(em => users.get(em, userId))
   }
 
   async function issue(userId: string, body: IssueBody, { principal, change }: Caller) {
     const { label = '', expires_in_secs: lifeSecs } = body
+    requireOwner(userId, principal)
     refuseLongLabel(label)
-    await requireOwner(userId, principal)
+    await requireUser(userId, principal)
     const now = latest(clock)
     const expiresAt = lifeSecs === undefined ? null : now + lifeSecs * 1000
     const { token, ...fresh } = newTokenAt(now, expiresAt)
@@ -54,7 +60,7 @@ export function openCredentials({ store, clock, users }: Kernel & { readonly use
   }
 
   async function rotate(userId: string, id: string, { principal, change }: Caller) {
-    await requireOwner(userId, principal)
+    await requireUser(userId, principal)
     return change(resource(id), async em => {
       const before = await find(em, userId, id)
       const now = latest(clock)
@@ -68,7 +74,7 @@ export function openCredentials({ store, clock, users }: Kernel & { readonly use
   }
 
   async function revoke(userId: string, id: string, { principal, change }: Caller): Promise<void> {
-    await requireOwner(userId, principal)
+    await requireUser(userId, principal)
     await change(resource(id), async em => {
       await find(em, userId, id)
       await revokeIn(id, clock.now(), em)
@@ -76,7 +82,8 @@ export function openCredentials({ store, clock, users }: Kernel & { readonly use
   }
 
   async function list(userId: string, principal: Principal): Promise<PagedRows<CredentialRow>> {
-    await requireOwner(userId, principal)
+    if (!seesAll(principal)) requireOwner(userId, principal)
+    await store.read(em => users.get(em, userId))
     return {
       async page(after, take, em) {
         const where = { userId, id: { $gt: after } }

@@ -11,7 +11,7 @@ export default definePlugin<RouteDeps>({
   version: '1.0.0',
   description: 'Bearer tokens of users.',
   kernel: '^2.0.0',
-  needs: { users: '^1.0.0' },
+  needs: { http: '^1.0.0', users: '^1.0.0' },
   codes: [credentialNotFound],
   services: { credentials: asFunction(openCredentials).singleton() },
   fills: [rowFieldSlot.fillWith((deps: RouteDeps) => credentialCount(deps)), removalSlot.fill(removal)],

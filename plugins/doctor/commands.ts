@@ -68,9 +68,10 @@ async function printChecks(
     read,
     filled(checkSlot).map(({ value }) => value)
   )
-  print.data(rows, ['check', 'status', 'message'])
-  for (const { status, id, message, remedy } of rows)
-    if (remedy !== null) print.line(`\n${status}, ${id}: ${message}\n  ${remedy}`)
+  const remedies = rows.flatMap(({ status, id, message, remedy }) =>
+    remedy === null ? [] : [`\n${status}, ${id}: ${message}\n  ${remedy}`]
+  )
+  print.data(rows, ['check', 'status', 'message'], remedies.join('\n') || undefined)
   const failed = rows.filter(row => row.status === 'fail').length
   if (failed > 0) throw new Fault(doctorFailed, `${failed} of ${rows.length} checks failed`)
 }
@@ -102,7 +103,7 @@ async function runChecks(
       toRow({ name: 'config', findings: commonFindings }, { id: 'config.invalid', message: error.message })
     ]
   }
-  const { context, close } = openContext(subject)
+  const { context, close } = await openContext(subject)
   try {
     const rows: Row[] = []
     for (const check of checks.filter(({ roles }) => roles.includes(subject.role)))

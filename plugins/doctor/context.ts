@@ -2,18 +2,19 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '../../kernel/base/clock.ts'
-import { Fault } from '../../kernel/base/errors.ts'
-import { lockStore } from '../../kernel/store/data-dir.ts'
 import { type Database, openStore } from '../../kernel/store/open.ts'
 import { type Place, readPlace } from '../../kernel/store/sql/database.ts'
+import { isDataDirLocked } from '../cli/exports.ts'
 import type { DoctorContext, Sample } from './exports.ts'
 import { thisHost } from './host.ts'
 
 type Given = Pick<DoctorContext, 'role' | 'dir' | 'keys'>
 
 /** Returns the context of this machine. `close` closes the store, if a check opened it. */
-export function openContext(given: Given): { context: DoctorContext; close: () => Promise<void> } {
-  const isRunning = isLocked(given.dir)
+export async function openContext(
+  given: Given
+): Promise<{ context: DoctorContext; close: () => Promise<void> }> {
+  const isRunning = await isDataDirLocked(given.dir)
   let store: Promise<Database> | undefined
   let page: Promise<readonly Sample[] | null> | undefined
 
@@ -48,18 +49,6 @@ export function openContext(given: Given): { context: DoctorContext; close: () =
 export function storePlace({ dir, keys }: Pick<DoctorContext, 'dir' | 'keys'>): Place | null {
   const place = readPlace(keys, join(dir, 'sluice.db'))
   return typeof place !== 'string' || existsSync(place) ? place : null
-}
-
-/** Takes the lock of the directory, if it is free, and releases it at once. */
-function isLocked(dir: string): boolean {
-  if (!existsSync(join(dir, 'lock.db'))) return false
-  try {
-    void lockStore(dir)()
-    return false
-  } catch (error) {
-    if (error instanceof Fault) return true
-    throw error
-  }
 }
 
 const scrapeMs = 10_000

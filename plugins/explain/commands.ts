@@ -1,7 +1,8 @@
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { escapeControlChars } from '../../kernel/base/log.ts'
 import { Type } from '../../kernel/cli/args.ts'
-import { defineCommand } from '../../kernel/cli/command.ts'
+import { type Api, defineCommand } from '../../kernel/cli/command.ts'
+import { findRule, parsePlace, ruleValues } from '../rules/command-exports.ts'
 import type { Explanation } from './schema.ts'
 
 const width = 80
@@ -14,12 +15,14 @@ const explain = defineCommand({
   summary: 'Explain what happens to a caller of a port, and what decides it.',
   examples: [
     'sluice explain paris:443 --sni shop.example --probe',
-    'sluice explain paris:53 --protocol udp --source 198.51.100.7'
+    'sluice explain paris:53/udp --source 198.51.100.7',
+    'sluice explain web --probe'
   ],
   args: Type.Object({
     place: Type.String({
-      description: 'CLIENT:PORT, with the id or name of the client; for a group rule it selects the member.',
-      values: ['/v1/rules', 'client_name:listen_port']
+      description:
+        'CLIENT:PORT or CLIENT:PORT/udp; for a group rule it selects the member. Or a rule: its name, CLIENT/NAME or id.',
+      ...ruleValues
     }),
     protocol: Type.Optional(
       Type.Union([Type.Literal('tcp'), Type.Literal('udp')], { description: 'tcp (default) or udp.' })
@@ -40,16 +43,28 @@ const explain = defineCommand({
     json: Type.Optional(Type.Boolean({ description: 'Same as --output json.' }))
   }),
   positional: ['place'],
-  async run({ api, args: { place, protocol = 'tcp', json = false, ...more }, print }) {
-    const [, client, digits] = /^(.+):(\d{1,5})$/.exec(place) ?? []
-    if (client === undefined) throw new Fault(wrongUsage, `${place} is not CLIENT:PORT, such as paris:443`)
-    const body = { client, port: Number(digits), protocol, ...more }
+  async run({ api, args: { place, protocol, json = false, ...more }, print }) {
+    const body = { ...(await findPlace(api, place, protocol)), ...more }
     const explanation = await api.call('POST /v1/explain', { body })
-    if (json) print.line(JSON.stringify(explanation, null, 2))
+    if (json) print.text(JSON.stringify(explanation, null, 2))
     else print.done([format(explanation), ...hints(explanation, more)].join('\n'), explanation)
     return exitCodes[explanation.outcome]
   }
 })
+
+/** Returns the client and port of the text. Throws `rule_not_found`, or `usage` if it names no rule or several. */
+async function findPlace(api: Api, text: string, protocol: 'tcp' | 'udp' | undefined) {
+  const place = parsePlace(text)
+  if (place) return { ...place, protocol: protocol ?? place.protocol }
+  const rule = await findRule(api, text)
+  const slash = text.lastIndexOf('/')
+  const client = slash > 0 ? text.slice(0, slash) : rule.client_id
+  if (client !== null) return { client, port: rule.listen_port, protocol: rule.protocol }
+  throw new Fault(
+    wrongUsage,
+    `rule ${text} is on several clients; give one with its port, such as paris:${rule.listen_port}`
+  )
+}
 
 const hints = ({ outcome }: Explanation, { probe }: { readonly probe?: boolean }): string[] =>
   outcome === 'forwarded' && !probe
@@ -57,10 +72,13 @@ const hints = ({ outcome }: Explanation, { probe }: { readonly probe?: boolean }
     : []
 
 /** Formats the deciding step first, then all steps. */
-function format({ outcome, decided_by: { kind, id, reason }, steps }: Explanation): string {
+function format({ outcome, decided_by: { kind, id, reason, rule_name: name }, steps }: Explanation): string {
   const heading = outcome === 'no_rule' ? 'no rule' : outcome
   const deciding = steps.find(step => step.kind === kind && step.id === id && step.reason === reason)
-  const first = [`${heading}: ${reason}, by ${kind} ${id}`, ...wrapped(deciding?.text ?? '', '')]
+  const first = [
+    `${heading}: ${reason}, by ${kind} ${name === undefined ? id : `${name} (${id})`}`,
+    ...wrapped(deciding?.text ?? '', '')
+  ]
   const kindWidth = Math.max(8, ...steps.map(step => step.kind.length)) + 2
   const chain = steps.flatMap(({ verdict, kind, text }) =>
     wrapped(text, `${verdict.padEnd(6)}${kind.padEnd(kindWidth)}`)

@@ -1,4 +1,5 @@
 // The agent's part of an explanation: decisions of the agent and its plugins, and a probe of the targets.
+import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import type {
   AgentCall,
@@ -9,6 +10,7 @@ import type {
   RulePath,
   Sample
 } from '../../agent/plugin.ts'
+import { addressForms } from '../../kernel/platform/address-forms.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import { probeTargets } from './probe.ts'
 import { openRefusals } from './refusals.ts'
@@ -66,13 +68,21 @@ function newestIn({ rules }: Sample, ruleId: string, call: AgentCall): AskedCall
   return own.toSorted((a, b) => b.ruleId - a.ruleId)[0] ?? null
 }
 
-/** Counts open connections of a source. IPv6 counts by /64, since one host can use all of it. */
+/** Counts open connections of a source. IPv6 counts by /64, since one host can use all of it; not behind a translator. */
 function countOpen(address: string, ruleId: string, { connections }: AgentCall): number {
-  const host = ipaddr.process(address)
-  const source =
-    host.kind() === 'ipv4' ? host.toString() : `${ipaddr.IPv6.networkAddressFromCIDR(`${host}/64`)}/64`
+  const host = ipaddr.process(address).toString()
+  const isOneHost = addressForms(host).some(form => isIP(form) === 4)
+  const source = isOneHost ? host : `${ipaddr.IPv6.networkAddressFromCIDR(`${host}/64`)}/64`
   const rule = ({ id }: Pick<RulePath['spec'], 'id'>): boolean => id === ruleId
-  const query = { rule, ids: null, source, target: null, sort: 'age', after: null, limit: 1 } as const
+  const query = {
+    rule,
+    ids: null,
+    sources: [source],
+    target: null,
+    sort: 'age',
+    after: null,
+    limit: 1
+  } as const
   return connections.list(query).matched
 }
 

@@ -6,8 +6,19 @@ import type { Principal } from '../../kernel/http/principal.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import type { ExplainedRule } from '../rules/exports.ts'
 import type { Explanation, Question, Step, Target } from './schema.ts'
-import { type Server, type Services, serverSteps, unknownReasons } from './server-steps.ts'
+import {
+  type Listening,
+  type Services,
+  type Server as Steps,
+  serverSteps,
+  unknownReasons
+} from './server-steps.ts'
 import { Ask, capability, type ProbedTarget, probeMs, type Report } from './wire.ts'
+
+/** The server's part, and the names of the rules on the port, by id. */
+interface Server extends Steps {
+  readonly names: ReadonlyMap<string, string>
+}
 
 /** The service `explanations`. */
 export interface Explanations {
@@ -33,15 +44,17 @@ export function openExplanations(services: Services): Explanations {
     const { client: named, protocol, port } = question
     const client = await rules.findVisibleClient(named, principal, em)
     const found = await rules.findOnPort({ clientId: client.id, protocol, port }, principal, em)
-    return serverSteps(services, { client, found, question }, em)
+    const steps = await serverSteps(services, { client, found, question }, em)
+    return { ...steps, names: listNames(found) }
   }
 
-  async function finish({ steps, asked }: Server, question: Question): Promise<Explanation> {
-    if (!asked) return explanationOf(steps, [])
+  async function finish({ steps, asked, names }: Server, question: Question): Promise<Explanation> {
+    if (!asked) return explanationOf(steps, [], names)
     const report = await ask(asked, question, control.peers)
     return explanationOf(
       [...steps, ...report.steps.map(step => stepOf(step, asked))],
-      report.targets.map(target => targetOf(target, asked))
+      report.targets.map(target => targetOf(target, asked)),
+      names
     )
   }
 
@@ -115,18 +128,34 @@ const stepOf = (
   text
 })
 
+/** Returns the names of the rules that have one, by id. */
+const listNames = (found: readonly Listening[]): ReadonlyMap<string, string> =>
+  new Map(
+    found.flatMap(({ rule: { rule_id: id, name } }) =>
+      typeof name === 'string' ? [[id, name] as const] : []
+    )
+  )
+
 /** The stop decides; for a forwarded caller, the first target that accepts it, or the rule if there was no probe. */
-function explanationOf(steps: readonly Step[], targets: readonly Target[]): Explanation {
+function explanationOf(
+  steps: readonly Step[],
+  targets: readonly Target[],
+  names: Server['names']
+): Explanation {
   const deciding =
     steps.find(({ verdict }) => verdict === 'stop') ??
     steps.find(({ kind, verdict }) => kind === 'target' && verdict === 'pass') ??
     steps.find(({ kind }) => kind === 'rule')
   if (!deciding) throw new TypeError('no step decides')
   const { kind, id, verdict, reason } = deciding
+  const withName = <S extends { readonly id: string }>(step: S) => {
+    const name = names.get(step.id)
+    return name === undefined ? step : { ...step, rule_name: name }
+  }
   return {
     outcome: verdict === 'stop' ? outcomeOf(reason) : 'forwarded',
-    decided_by: { kind, id, reason: reason ?? verdict },
-    steps: [...steps],
+    decided_by: withName({ kind, id, reason: reason ?? verdict }),
+    steps: steps.map(withName),
     targets: [...targets]
   }
 }

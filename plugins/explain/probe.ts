@@ -47,7 +47,7 @@ async function probeTarget(target: HostPort, probe: Probe): Promise<ProbeResult>
   const { host, port } = target
   const { path, call } = probe
   const begun = call.clock.monotonic()
-  const answer = await within(lookUpMs, call.paths.resolve(host, path.plan), call)
+  const answer = await within(lookUpMs, call.paths.resolve(host, path), call)
   const age = call.paths.ageMs(host)
   const lookUp: ProbeResult =
     isIP(host) === 0

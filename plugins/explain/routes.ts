@@ -1,7 +1,7 @@
 import { clientNotFound, rateLimited } from '../../kernel/base/errors.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
 import { clientNameAmbiguous } from '../clients/exports.ts'
-import { clientNotGranted } from '../rules/exports.ts'
+import { clientNotGranted, toProtocol, validationProtocol } from '../rules/exports.ts'
 import type { Explanations } from './explanations.ts'
 import { Explanation, Question } from './schema.ts'
 import type { Services } from './server-steps.ts'
@@ -15,25 +15,27 @@ const explain = defineRoute({
   url: '/v1/explain',
   action: 'rule.explain',
   access: 'user',
+  reads: true,
   summary: 'Explains what happens to a caller of a port, and what decides it.',
   description:
     'Users see only their own rules; the port of another user appears to have no rule. The audit log records probes and test bytes. They reach only the targets of the rule.',
   schema: () => ({
     body: Question,
     reply: Explanation,
-    errors: [clientNotFound, clientNotGranted, clientNameAmbiguous, rateLimited]
+    errors: [clientNotFound, clientNotGranted, clientNameAmbiguous, rateLimited, validationProtocol]
   }),
   async run({ explanations, store }: Deps, { body, principal, change }) {
+    const question = { ...body, protocol: toProtocol(body.protocol) }
     if (!body.probe && !body.test_byte) {
-      const server = await store.read(em => explanations.explainOnServer(body, principal, em))
-      return explanations.finish(server, body)
+      const server = await store.read(em => explanations.explainOnServer(question, principal, em))
+      return explanations.finish(server, question)
     }
     return explanations.runProbe(principal.userId, async () => {
       const id = ({ client, protocol, port }: Question): string => `${client} ${protocol}/${port}`
-      const server = await change({ kind: 'port', id: id(body) }, em =>
-        explanations.explainOnServer(body, principal, em)
+      const server = await change({ kind: 'port', id: id(question) }, em =>
+        explanations.explainOnServer(question, principal, em)
       )
-      return explanations.finish(server, body)
+      return explanations.finish(server, question)
     })
   }
 })

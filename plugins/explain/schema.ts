@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { type Static, Type } from 'typebox'
 import { closed, orNull } from '../../kernel/http/schema.ts'
+import { type Protocol, protocolName } from '../rules/exports.ts'
 
 const Sni = Type.Refine(
   Type.String({
@@ -24,9 +25,7 @@ export const Question = closed({
     description: 'Listen port on the client.',
     examples: [443]
   }),
-  protocol: Type.Union([Type.Literal('tcp'), Type.Literal('udp')], {
-    description: 'Protocol of the caller.'
-  }),
+  protocol: protocolName('Protocol of the caller: tcp or udp, in any case.'),
   source: Type.Optional(
     Type.Refine(
       Type.String({
@@ -56,15 +55,20 @@ export const Question = closed({
     })
   )
 })
-export type Question = Static<typeof Question>
+export type Question = Omit<Static<typeof Question>, 'protocol'> & { readonly protocol: Protocol }
 
 const Reason = (description: string) => Type.String({ description, examples: ['connect_refused'] })
 const Ms = (description: string) => Type.Optional(Type.Number({ minimum: 0, description, examples: [12.5] }))
+
+const RuleName = Type.Optional(
+  Type.String({ description: 'Name of the rule with this id, if it has one.', examples: ['web'] })
+)
 
 const Step = closed(
   {
     kind: Type.String({ description: 'Kind of the deciding object.', examples: ['rule'] }),
     id: Type.String({ description: 'Id of the deciding object.', examples: ['01KCD3F0P7Q4Y6Z8V1T5S9R2NB'] }),
+    rule_name: RuleName,
     verdict: Type.Union([Type.Literal('pass'), Type.Literal('stop'), Type.Literal('info')], {
       description: 'stop: the caller gets no further; always the last step.'
     }),
@@ -117,6 +121,7 @@ export const Explanation = closed(
       {
         kind: Type.String({ description: 'Kind of the deciding object.', examples: ['target'] }),
         id: Type.String({ description: 'Id of the deciding object.', examples: ['10.0.0.7:80'] }),
+        rule_name: RuleName,
         reason: Reason(
           'An error code, a state, or a reason of `rejected`; `active` or `connected` if forwarded.'
         )

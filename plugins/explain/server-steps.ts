@@ -15,7 +15,7 @@ export interface Server {
   readonly asked: ExplainedRule | null // null: the last step is a stop
 }
 
-type Listening = Awaited<ReturnType<Rules['findOnPort']>>[number]
+export type Listening = Awaited<ReturnType<Rules['findOnPort']>>[number]
 
 /** Reasons that make the outcome unknown rather than refused. */
 export const unknownReasons: readonly string[] = [
@@ -43,8 +43,8 @@ export async function serverSteps(
 
   const chosen = choose(found, caller, { filled, question })
   if ('verdict' in chosen) return { steps: [...steps, chosen], asked: null }
-  const { rule, id, placedBySuperadmin } = chosen
-  const asked = { ...caller, rule, id, placedBySuperadmin, clientId: client.id }
+  const { rule, id, isExempt } = chosen
+  const asked = { ...caller, rule, id, isExempt, clientId: client.id }
   steps.push(stateStep(asked))
   if (stopped()) return { steps, asked: null }
 

@@ -26,7 +26,7 @@ const texts: Readonly<Record<string, string>> = {
   servfail: 'no DNS server answers for its name',
   timeout: 'no DNS server answered for its name in time',
   no_address: 'its name has no address',
-  overloaded: 'too many DNS look-ups are running',
+  overloaded: 'too many names of the same owner wait for DNS',
   connect_refused: 'it refuses connections: nothing listens there',
   connect_timeout: 'it does not answer: packets are dropped, or the host is down',
   unreachable: 'there is no route to it',

@@ -6,11 +6,12 @@ import type { PlaceOf } from '../../kernel/base/config.ts'
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { type ConfigFile, readConfigFile } from '../../kernel/platform/config-file.ts'
 import type { BuiltinPlugins } from '../../kernel/platform/plugins/builtin-plugins.ts'
-import { importExternal, importPlugin } from '../../kernel/platform/plugins/import-plugin.ts'
+import { importPlugin } from '../../kernel/platform/plugins/import-plugin.ts'
 import { loadPlugins, pluginSections, settingsIn } from '../../kernel/platform/plugins/load-plugins.ts'
 import { findHalf, type Half } from '../../kernel/platform/plugins/resolve-plugin.ts'
 import type { Plugin } from '../../kernel/plugin.ts'
 import type { Settings } from '../../kit/conformance.ts'
+import { importExternal } from './trust/import-external.ts'
 
 export interface Catalogue {
   readonly servers: readonly Plugin[]
@@ -71,6 +72,8 @@ async function loadHalves(builtin: BuiltinPlugins, source: Source) {
     ...source,
     table: Object.fromEntries(Object.entries(source.table).filter(([name]) => !isOnServerOnly(name)))
   })
+  for (const text of new Set([...servers.firstTrusted, ...agents.firstTrusted]))
+    process.stderr.write(`note: ${text}\n`)
   return { servers, agents }
 }
 

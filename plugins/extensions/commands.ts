@@ -2,13 +2,14 @@ import { join, resolve } from 'node:path'
 import { Fault, pluginFailed } from '../../kernel/base/errors.ts'
 import { Type } from '../../kernel/cli/args.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
+import { pathArgument } from '../../kernel/platform/path-problem.ts'
 import { loadBuiltinPlugins } from '../../kernel/platform/plugins/builtin-plugins.ts'
-import { trust as record } from '../../kernel/platform/plugins/plugin-lock.ts'
 import { resolvePlugin } from '../../kernel/platform/plugins/resolve-plugin.ts'
 import { loadCatalogue, pickPlugin, readSource, settingsFor } from './catalogue.ts'
 import { describePlugin } from './describe-plugin.ts'
 import { details, overview } from './list-columns.ts'
 import { kinds, scaffold } from './scaffold.ts'
+import { trust as record } from './trust/plugin-lock.ts'
 
 const config = Type.Optional(
   Type.String({ description: 'TOML configuration of the server or the agent; default SVC_CONFIG.' })
@@ -76,8 +77,9 @@ const create = defineCommand({
   positional: ['name'],
   needs: 'nothing',
   async run({ args: { name, dir = name, kind }, print }) {
-    for (const file of scaffold(name, resolve(dir), kind)) print.line(join(dir, file))
-    print.line(`next: cd ${dir} && npm install && npm test`)
+    const files = scaffold(name, pathArgument('DIR', dir), kind).map(file => join(dir, file))
+    print.done(files.join('\n'), { files })
+    print.note(`next: cd ${dir} && npm install && npm test`)
   }
 })
 
@@ -102,14 +104,14 @@ const check = defineCommand({
     const settings = await settingsFor(dir, builtin, config ?? env['SVC_CONFIG'])
     const { name, version, problems, notes } = await checkConformance(dir, builtin, settings)
     if (problems.length > 0) throw new Fault(pluginFailed, problems.join('\n'))
-    for (const note of notes) print.line(`note: ${note}`)
-    print.line(`${name} ${version} conforms`)
+    for (const note of notes) print.note(`note: ${note}`)
+    print.done(`${name} ${version} conforms`, { name, version, notes })
   }
 })
 
 const trust = defineCommand({
   name: 'plugin trust',
-  summary: 'Trust the current files of a plugin.',
+  summary: 'Trust the current files of a plugin and its dependencies.',
   args: Type.Object({
     plugin: Type.String({ description: 'Path or npm package, as in the configuration.' }),
     config

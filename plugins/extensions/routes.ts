@@ -5,7 +5,7 @@ import { index } from '../../config/command-index.ts'
 import { defineList } from '../../kernel/http/list-route.ts'
 import { closed } from '../../kernel/http/schema.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import type { MountedPlugins } from '../http/exports.ts'
+import { type MountedPlugins, managesUsers } from '../http/exports.ts'
 import { describePlugin } from './describe-plugin.ts'
 import { listSettings } from './settings.ts'
 
@@ -51,7 +51,7 @@ const PluginRow = closed(
         }),
         is_default: Type.Boolean({ description: "Whether the value is the plugin's default." })
       }),
-      { description: 'Its settings.' }
+      { description: 'Its settings, for superadmins; empty for others.' }
     )
   },
   { $id: 'Plugin' }
@@ -61,16 +61,17 @@ type PluginRow = Static<typeof PluginRow>
 const list = defineList({
   url: '/v1/plugins',
   action: 'plugin.list',
-  access: 'superadmin',
+  access: 'viewer',
   summary: 'Lists the plugins of this server, with their settings and permissions.',
-  description: 'Strings in settings of external plugins are hidden, because they may be secrets.',
+  description:
+    'Only superadmins see settings. Strings in settings of external plugins are hidden, because they may be secrets.',
   schema: () => ({ row: PluginRow, errors: [] }),
-  run: async ({ mountedPlugins }: Deps) => listRows(mountedPlugins)
+  run: async ({ mountedPlugins }: Deps, { principal }) => listRows(mountedPlugins, managesUsers(principal))
 })
 
 export const routes = [list]
 
-async function listRows(mountedPlugins: MountedPlugins): Promise<PluginRow[]> {
+async function listRows(mountedPlugins: MountedPlugins, showsSettings: boolean): Promise<PluginRow[]> {
   const mounted = mountedPlugins.all()
   const servers = mounted.map(({ plugin }) => plugin)
   const agents = await loadAgentHalves(servers.map(({ name }) => name))
@@ -86,7 +87,7 @@ async function listRows(mountedPlugins: MountedPlugins): Promise<PluginRow[]> {
         kernel,
         from,
         has_agent: agent !== null,
-        settings: listSettings(one, from)
+        settings: showsSettings ? listSettings(one, from) : []
       }
     })
     .sort((a, b) => (a.name < b.name ? -1 : 1)) as PluginRow[] // the schema type has mutable arrays

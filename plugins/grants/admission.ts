@@ -1,7 +1,6 @@
 // Applies grants to rules: decides whether a user may create a rule, and limits its targets. A single grant must cover
 // client, protocol and all ports of a rule. The rule may use the targets of all grants that cover it.
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
-import { Client } from '../../kernel/identity/entities.ts'
 import { type Admission, clientNotGranted, derivedField, type RuleCore } from '../rules/exports.ts'
 import { Grant } from './entities.ts'
 import { allows, formatTarget, parseTarget } from './targets.ts'
@@ -17,8 +16,7 @@ export const admission: Admission = {
   async clients(userId, em) {
     const grants = await em.find(Grant, { userId }, { fields: ['clientId'] })
     const ids = grants.flatMap(({ clientId }) => clientId ?? [])
-    if (ids.length === grants.length) return ids
-    return (await em.find(Client, {}, { fields: ['id'] })).map(({ id }) => id)
+    return ids.length === grants.length ? ids : 'all'
   },
   async admit(rule, em) {
     admitByGrants(await em.find(Grant, { userId: rule.owner }), rule)
@@ -31,7 +29,7 @@ export const grantTargets = derivedField({
   requires: { capability, refusal: targetFilterUnsupported },
   message: Targets,
   async derive(rules, em) {
-    const bound = rules.filter(({ placedBySuperadmin }) => !placedBySuperadmin)
+    const bound = rules.filter(({ isExempt }) => !isExempt)
     if (bound.length === 0) return new Map()
     const owners = [...new Set(bound.map(({ owner }) => owner))]
     const grants = await em.find(Grant, { userId: { $in: owners } })
@@ -40,7 +38,7 @@ export const grantTargets = derivedField({
   }
 })
 
-type CheckedRule = Omit<RuleCore, 'id' | 'placedBySuperadmin'>
+type CheckedRule = Omit<RuleCore, 'id' | 'isExempt'>
 
 const appliesTo = (grant: Grant, { owner, clientId }: CheckedRule): boolean =>
   grant.userId === owner && (grant.clientId == null || grant.clientId === clientId)

@@ -68,7 +68,7 @@ const list = defineCommand({
   summary: 'List the grants.',
   args: Type.Object({
     user: Type.Optional(UserArg),
-    own: Type.Optional(Type.Boolean({ description: 'List your own grants; needs no superadmin role.' }))
+    own: Type.Optional(Type.Boolean({ description: 'List your own grants; every role may.' }))
   }),
   reads: [listOptionSlots.grant],
   extraArgs: filled => addedArgs(filled(listOptionSlots.grant)),

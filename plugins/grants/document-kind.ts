@@ -1,7 +1,6 @@
-// Grants in the document of `apply`, matched by user, client, ports and protocols. Only fields that other plugins add can
-// change in place.
+// Grants in the document of `apply`, matched by user, client, ports and protocols. Only the note and fields that other
+// plugins add can change in place.
 import { isDeepStrictEqual } from 'node:util'
-import { Fault, invalidSchema } from '../../kernel/base/errors.ts'
 import {
   type DocumentEntry,
   type DocumentItem,
@@ -16,8 +15,8 @@ export const grantsKind = documentKindSlot.fill({
   name,
   role: 'limit',
   hasSeveral: true, // grants with equal keys can differ in targets and note
-  async list({ api, isSuperadmin }) {
-    if (!isSuperadmin) return [] // other users cannot change their grants
+  async list({ api, seesAll }) {
+    if (!seesAll) return [] // other users cannot change their grants
     const rows = await api.list<DocumentEntry>('/v1/grants')
     return rows.map(({ grant_id, client_name: _, created_at: __, ...body }) => ({
       key: matchKey(body),
@@ -25,21 +24,13 @@ export const grantsKind = documentKindSlot.fill({
       id: String(grant_id)
     }))
   },
-  parse(entry, context) {
-    const { client, client_id, protocols, ...more } = entry
+  resolve({ client, client_id, ...more }, context) {
     const named = client_id ?? client
-    if (named === undefined || !Array.isArray(protocols))
-      throw new Fault(
-        invalidSchema,
-        'each grant in the file needs user_id, client, listen ports and protocols'
-      )
-    const sorted = [...new Set(protocols.map(protocol => String(protocol).toLowerCase()))].sort()
-    const body = {
-      ...context.defaults(name),
-      ...more,
-      client_id: named === '*' ? '*' : context.clientId(named),
-      protocols: sorted
-    }
+    if (named === undefined) return more // the server refuses it
+    return { ...more, client_id: named === '*' ? '*' : context.clientId(named) }
+  },
+  parse(entry, context) {
+    const body = { ...context.defaults(name), ...entry }
     return { key: matchKey(body), body, id: '' }
   },
   format({ body: { client_id, ...rest } }, context) {
@@ -56,7 +47,7 @@ export const grantsKind = documentKindSlot.fill({
   },
   create: ({ body }, { api }) => api.send('POST', '/v1/grants', body),
   change(from, to, context) {
-    if (!hasSameBody(from, to, Object.keys(context.defaults(name)))) return null
+    if (!hasSameBody(from, to, ['note', ...Object.keys(context.defaults(name))])) return null
     return () => context.api.send('PATCH', grantPath(from), makeMergePatch(from.body, to.body) as object)
   },
   remove: (item, { api }) => api.send('DELETE', grantPath(item))

@@ -2,10 +2,10 @@ import { type Explainer, type ExplainStep, explainSlot } from '../rules/exports.
 import { covers } from './admission.ts'
 import { Grant } from './entities.ts'
 
-/** Lists the grants that cover the rule. A rule placed by a superadmin needs none. */
+/** Lists the grants that cover the rule. An exempt rule needs none. */
 export const grantExplainer = explainSlot.fill({
-  async explain({ rule, clientId, placedBySuperadmin }, em) {
-    if (placedBySuperadmin) return []
+  async explain({ rule, clientId, isExempt }, em) {
+    if (isExempt) return []
     const { owner, protocol, listen_port: listenFrom, listen_port_end } = rule
     const listenTo = listen_port_end ?? listenFrom
     const checkedRule = {

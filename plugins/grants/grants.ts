@@ -52,10 +52,10 @@ type Values = Readonly<Record<string, unknown>>
 // Limits the size of a rule's message, which can contain the target lists of all grants of its owner.
 const maxGrantsPerUser = 1000
 
-/** Matches the rules that the grant can cover. A rule placed by a superadmin needs no grant. */
+/** Matches the rules that the grant can cover. An exempt rule needs no grant. */
 const coverableRules = ({ userId, clientId, protocols, portFrom, portTo }: Grant) => ({
   owner: userId,
-  placedBySuperadmin: false,
+  isExempt: false,
   clientId: clientId ?? { $ne: '' }, // each member of a group rule is checked on its client
   protocol: { $in: [...protocols] },
   listenFrom: { $gte: portFrom },
@@ -76,6 +76,7 @@ export function openGrants({ store, clock, filled, rules }: Services): GrantsSer
       await requireRoom(grant, em)
       await em.insert(Grant, grant)
       await recordFields.save(fieldsIn(filled), id, { values, em })
+      await rules.admissionChanged({ userId: grant.userId, clientId }, em)
       return { row: await toRow(grant, filled, em), after: await rules.refresh(coverableRules(grant), em) }
     })
     after()
@@ -86,7 +87,9 @@ export function openGrants({ store, clock, filled, rules }: Services): GrantsSer
   async function remove(id: string, { change }: Change) {
     const { removed, refreshed } = await change(resourceOf(id, filled), async em => {
       const grant = await find(id, em)
+      const { userId, clientId = null } = grant
       await deleteGrants({ id }, filled, em)
+      await rules.admissionChanged({ userId, clientId }, em)
       const left = await em.find(Grant, { userId: grant.userId, id: { $ne: id } })
       const covered = await rules.matching(coverableRules(grant), em)
       const uncovered = covered.filter(rule => !left.some(other => covers(other, rule)))
@@ -176,6 +179,12 @@ async function requireRoom({ userId, targets }: Grant, em: EntityManager): Promi
       limitReached,
       `the target lists of ${userId} would have ${entries} entries; at most ${maxTargetsPerUser} are allowed`
     )
+}
+
+/** Returns the body of a create with each value as the record would show it. Throws as `create` does. */
+export const normalizeGrant = (body: CreateBody, filled: SlotReader): Values => {
+  const { protocols, targets, note } = parse(body)
+  return { ...body, protocols, targets, note, ...recordFields.parse(fieldsIn(filled), body) }
 }
 
 function parse(body: CreateBody): Omit<Grant, 'id' | 'clientId' | 'createdAt'> {

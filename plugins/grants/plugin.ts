@@ -6,7 +6,6 @@ import {
   listFilterSlots,
   listOptionSlots,
   recordFieldSlots,
-  recordFields,
   recordOptionSlots
 } from '../http/exports.ts'
 import { admitSlot, type Rules } from '../rules/exports.ts'
@@ -20,12 +19,13 @@ import {
   targetNotGranted
 } from './admission.ts'
 import { fills as commandFills, commands } from './commands.ts'
+import { documentSchema } from './document-schema.ts'
 import { Grant } from './entities.ts'
 import { grantExplainer } from './explain.ts'
 import { type GrantsService, grantAlreadyExists, grantNotFound, openGrants } from './grants.ts'
 import { Grants0001 } from './migrations/0001-grants.ts'
 import { routes } from './routes.ts'
-import { createBody, emptyProtocolSet, fieldsIn, invalidPortRange } from './schema.ts'
+import { emptyProtocolSet, invalidPortRange } from './schema.ts'
 import { invalidGrantTarget } from './targets.ts'
 import { deletedGrants, deleteGrants, grantCount, openUserRemoval, sweepOrphans } from './user-grants.ts'
 import { Targets } from './wire.ts'
@@ -65,11 +65,7 @@ export default definePlugin<Deps>({
     }),
     rowFieldSlot.fill(grantCount),
     userRemovingSlot.fillWith(openUserRemoval),
-    documentSchemaSlot.fillWith(({ filled }: Deps) => ({
-      name: 'grants',
-      entry: () => createBody(filled),
-      defaults: () => recordFields.absent(fieldsIn(filled))
-    })),
+    documentSchemaSlot.fillWith(documentSchema),
     ...commandFills,
     deletedGrants
   ],

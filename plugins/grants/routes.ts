@@ -24,16 +24,21 @@ interface Deps {
   readonly grants: GrantsService
 }
 
-const createErrors = (filled: SlotReader) => [
+/** Errors of a create that depend on its body alone. */
+export const bodyErrors = (filled: SlotReader) => [
   ...recordFields.errors(fieldsIn(filled)),
+  invalidPortRange,
+  emptyProtocolSet,
+  invalidGrantTarget
+]
+
+const createErrors = (filled: SlotReader) => [
+  ...bodyErrors(filled),
   userNotFound,
   clientNotFound,
   clientNameAmbiguous,
   limitReached,
-  grantAlreadyExists,
-  invalidPortRange,
-  emptyProtocolSet,
-  invalidGrantTarget
+  grantAlreadyExists
 ]
 
 const filterErrors = (filled: SlotReader) => listFilters.errors(filled(listFilterSlots.grant))
@@ -53,7 +58,7 @@ const create = defineRoute({
 const list = defineList({
   url: '/v1/grants',
   action: 'grant.list',
-  access: 'superadmin',
+  access: 'viewer',
   summary: 'Lists grants.',
   schema: filled => ({ query: listQuery(filled), row: grantRow(filled), errors: filterErrors(filled) }),
   run: async ({ grants }: Deps, { query: { user_id: userId, ...more } }) =>
@@ -77,7 +82,7 @@ const show = defineRoute({
   method: 'GET',
   url: '/v1/grants/:grant_id',
   action: 'grant.read',
-  access: 'superadmin',
+  access: 'viewer',
   summary: 'Returns one grant.',
   schema: filled => ({ params: GrantParams, reply: grantRow(filled), errors: [grantNotFound] }),
   record: ({ grant_id: id }, filled) => resourceOf(id, filled),

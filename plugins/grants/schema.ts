@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { defineCode, invalidSchema } from '../../kernel/base/errors.ts'
 import { ClientId, closed, orNull, timeOf, UserId } from '../../kernel/http/schema.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
-import { listFilterSlots, listFilters, recordFieldSlots, recordFields } from '../http/exports.ts'
+import { listFilterSlots, listFilters, recordFieldSlots, recordFields, UserFilter } from '../http/exports.ts'
 
 type Values = Readonly<Record<string, unknown>>
 
@@ -93,7 +93,7 @@ export type RemovedGrant = Static<typeof RemovedGrant>
 
 export const GrantParams = closed({ grant_id: GrantId })
 const Filter = Type.Object({
-  user_id: Type.Optional(Type.String({ ...UserId, description: 'Only grants of this user.' }))
+  user_id: Type.Optional(UserFilter('Only grants of this user.'))
 })
 
 export const listQuery = (filled: SlotReader) =>

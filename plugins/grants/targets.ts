@@ -1,6 +1,8 @@
 // An entry of a grant's target list: an address, a CIDR or a host name, optionally with ports.
 import ipaddr from 'ipaddr.js'
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
+import { addressForms } from '../../kernel/platform/address-forms.ts'
+import { normalizePrefix } from '../rules/exports.ts'
 import type { Match } from './wire.ts'
 
 export const invalidGrantTarget = defineCode('validation.grant_target', 400, 3)
@@ -35,16 +37,9 @@ function parsePorts(text: string) {
 }
 
 function parseHost(host: string): Pick<Match, 'cidr' | 'host'> | null {
-  const [address = '', bits, ...rest] = host.split('/')
-  if (!isAddress(address)) return isName(host) ? { host: host.toLowerCase().replace(/\.$/, '') } : null
-  const given = ipaddr.parse(address)
-  const unmapped = ipaddr.process(address) // an IPv4-mapped address or prefix becomes IPv4
-  const skipped = given.kind() === unmapped.kind() ? 0 : 96
-  const full = addressBits(unmapped.toString())
-  const length = bits === undefined ? full : Number(bits) - skipped
-  const isWhole = bits === undefined || /^\d{1,3}$/.test(bits)
-  if (rest.length > 0 || !isWhole || length < 0 || length > full) return null
-  return { cidr: length === full ? unmapped.toString() : `${unmapped.toString()}/${length}` }
+  const cidr = normalizePrefix(host)
+  if (cidr !== null) return { cidr }
+  return isName(host) ? { host: host.toLowerCase().replace(/\.$/, '') } : null
 }
 
 const addressBits = (address: string): number => (address.includes(':') ? 128 : 32)
@@ -75,9 +70,14 @@ interface TargetRange {
 
 /**
  * True if the list allows every port of the target. Accepts a name that may resolve to an allowed address: the agent
- * checks the address when it connects.
+ * checks the address when it connects. An address that leads to an IPv4 address needs both in the list.
  */
-export function allows(list: readonly Match[], { host, from, to }: TargetRange): boolean {
+export function allows(list: readonly Match[], target: TargetRange): boolean {
+  const hosts = isAddress(target.host) ? addressForms(ipaddr.process(target.host).toString()) : [target.host]
+  return hosts.every(host => allowsHost(list, { ...target, host }))
+}
+
+function allowsHost(list: readonly Match[], { host, from, to }: TargetRange): boolean {
   const fitting = list.filter(match => mayMatch(match, host))
   for (let port = from; port <= to; port++)
     if (!fitting.some(({ port_from: low = 1, port_to: high = 65535 }) => low <= port && port <= high))

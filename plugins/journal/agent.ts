@@ -3,6 +3,7 @@ import type {
   AgentPlugin,
   AgentQueue,
   ControlStream,
+  ProbedChange,
   RuleSpec,
   TargetEvent
 } from '../../agent/plugin.ts'
@@ -11,6 +12,8 @@ import { maxEntries, messages, Report, type ReportedEntry, welcomePart } from '.
 
 const closedEveryMs = 1_000
 const retryMs = 60_000
+const maxRedials = 64 // remembered for a rule: one for each pair of targets
+const redialMs = 600_000 // between two entries for flows that left a target for the same other one
 
 type ObservedChange = Omit<ReportedEntry, 'id' | 'at_ms'>
 
@@ -23,6 +26,8 @@ interface State {
   readonly failed: Map<string, ReadonlySet<string>>
   /** Ejected targets by rule id, failed or not. */
   readonly ejected: Map<string, ReadonlySet<string>>
+  /** When an entry was last queued for a flow that left a target: by rule id, and both addresses. */
+  readonly redialed: Map<string, Map<string, number>>
   report: () => void
 }
 
@@ -33,6 +38,7 @@ function agentState(call: AgentCall): State {
     queue: call.queue('journal'),
     failed: new Map(),
     ejected: new Map(),
+    redialed: new Map(),
     report() {}
   }
   states.set(call, state)
@@ -42,7 +48,8 @@ function agentState(call: AgentCall): State {
 function queueEntry(call: AgentCall, happened: ObservedChange): void {
   const state = agentState(call)
   const now = call.time.now()
-  state.queue.push(JSON.stringify({ ...happened, id: newId(now), at_ms: Math.floor(now) }))
+  const owner = call.paths.find(happened.rule_id)?.spec.owner
+  state.queue.push(JSON.stringify({ ...happened, id: newId(now), at_ms: Math.floor(now) }), owner)
   state.report()
 }
 
@@ -53,13 +60,16 @@ export default {
   event(event, call) {
     if (event.kind === 'target-ejected' || event.kind === 'target-returned')
       return recordEjection(event, call)
+    if (event.kind === 'target-probed') return recordProbe(event, call)
     const rule = 'ruleId' in event ? call.rules.find(event.ruleId) : undefined
     if (event.kind === 'target-health' && rule) recordHealth(rule, event, call)
+    else if (event.kind === 'flow-redialed' && rule) recordRedial(rule, event, call)
     else if (event.kind === 'closed') {
       const ended = call.rules.find(event.counters.ruleId)
       if (!ended || call.rules.isOpen(ended.id)) return
       agentState(call).failed.delete(ended.id)
       agentState(call).ejected.delete(ended.id)
+      agentState(call).redialed.delete(ended.id)
     }
   },
   connected(stream, call) {
@@ -81,6 +91,34 @@ export default {
   }
 } satisfies AgentPlugin
 
+/** Queues an entry for a flow that left a silent target, or a silent address of its target. */
+function recordRedial(
+  rule: RuleSpec,
+  { from, to, addresses }: { from: number; to: number; addresses: readonly [string, string] },
+  call: AgentCall
+): void {
+  const { redialed } = agentState(call)
+  const [old, next] = [rule.targets[from], rule.targets[to]]
+  if (!old || !next) return
+  const written = redialed.get(rule.id) ?? new Map<string, number>()
+  const key = addresses.join(' ')
+  const now = call.clock.monotonic()
+  for (const [other, at] of written) if (now - at >= redialMs) written.delete(other)
+  if (written.has(key) || written.size >= maxRedials) return
+  redialed.set(rule.id, written.set(key, now))
+  const names =
+    from === to ? addresses.map(host => targetName({ ...old, host })) : [old, next].map(targetName)
+  const [left = '', taken = ''] = names
+  queueEntry(call, {
+    rule_id: rule.id,
+    cause: 'no_answer',
+    target: targetName(old),
+    kind: 'failover',
+    from: left,
+    to: taken
+  })
+}
+
 interface HealthChange {
   readonly target: number
   readonly from: string
@@ -91,6 +129,15 @@ interface HealthChange {
 function recordHealth(rule: RuleSpec, { target, from, to, reason }: HealthChange, call: AgentCall): void {
   const { failed } = agentState(call)
   recordTargetChange(rule, { target, from, to, reason, out: failed, isOut: to === 'failed' }, call)
+}
+
+/** A probe changes no failover: callers get the same target. */
+function recordProbe(
+  { rule, target, from, to, reason }: ProbedChange & { readonly rule: RuleSpec },
+  call: AgentCall
+): void {
+  const name = rule.targets.map(targetName)[target] ?? ''
+  queueEntry(call, { rule_id: rule.id, cause: reason, target: name, kind: 'target', from, to })
 }
 
 /** A target that returns from ejection stays failed until a connection succeeds. */

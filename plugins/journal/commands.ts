@@ -1,7 +1,7 @@
 import { Type } from '../../kernel/cli/args.ts'
 import { type Column, defineCommand } from '../../kernel/cli/command.ts'
 import { absoluteTime } from '../http/command-exports.ts'
-import { RuleArg } from '../rules/command-exports.ts'
+import { findRuleId, RuleArg } from '../rules/command-exports.ts'
 import type { EntryRow } from './schema.ts'
 
 const toText = (value: unknown): string =>
@@ -26,7 +26,7 @@ const columns: readonly Column<EntryRow>[] = [
 const journal = defineCommand({
   name: 'rule journal',
   summary: 'Show what happened to a rule and why, newest first.',
-  examples: ['sluice rule journal 01KCD3F0P7Q4Y6Z8V1T5S9R2NB --kind failover --since 24h'],
+  examples: ['sluice rule journal web --kind failover --since 24h'],
   args: Type.Object({
     rule: RuleArg,
     since: Type.Optional(
@@ -48,7 +48,8 @@ const journal = defineCommand({
       ...(until !== undefined && { until: absoluteTime(until) }),
       ...(kind !== undefined && { kind })
     }
-    print.data(await api.call('GET /v1/rules/{rule_id}/journal', { path: { rule_id: rule }, query }), columns)
+    const path = { rule_id: await findRuleId(api, rule) }
+    print.data(await api.call('GET /v1/rules/{rule_id}/journal', { path, query }), columns)
   }
 })
 

@@ -1,5 +1,5 @@
 import { timestamp } from '../../kernel/base/clock.ts'
-import { Fault, invalidTimeRange } from '../../kernel/base/errors.ts'
+import { Fault, invalidSchema, invalidTimeRange } from '../../kernel/base/errors.ts'
 import type { PagedRows } from '../../kernel/http/list-route.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import { parseTime } from '../http/exports.ts'
@@ -11,10 +11,12 @@ import type { EntryRow, Query } from './schema.ts'
 export type ListEntries = (ruleId: string, query: Query, principal: Principal) => Promise<PagedRows<EntryRow>>
 
 export const openEntryList =
-  ({ rules }: { readonly rules: Pick<Rules, 'read' | 'listMembers'> }): ListEntries =>
+  ({ rules }: { readonly rules: Pick<Rules, 'read' | 'listMembers' | 'journalKinds'> }): ListEntries =>
   async (ruleId, query, principal) => {
-    const { owner, created_at } = await rules.read(ruleId, principal)
+    const { owner, created_at, ...record } = await rules.read(ruleId, principal)
+    const name = (record['name'] ?? null) as string | null // the value of the field
     const [since, until] = parseWindow(query)
+    requireKind(query.kind, rules.journalKinds())
     const from = Math.max(since, Date.parse(created_at))
     return {
       async page(after, take, em) {
@@ -24,10 +26,16 @@ export const openEntryList =
         const [ts, id] = after.split(' ')
         const before = ts === undefined || id === undefined ? null : { ts: Number(ts), id }
         const found = await select({ subjects, since: from, until, kind: query.kind, before }, take, em)
-        return found.map(entry => ({ key: `${entry.ts} ${entry.id}`, row: toRow(entry) }))
+        return found.map(entry => ({ key: `${entry.ts} ${entry.id}`, row: toRow(entry, name) }))
       }
     }
   }
+
+function requireKind(kind: string | undefined, kinds: readonly string[]): void {
+  if (kind === undefined || kinds.includes(kind)) return
+  const message = `/kind must be one of ${kinds.join(', ')}, got ${JSON.stringify(kind)}`
+  throw new Fault(invalidSchema, message, { details: { field: '/kind', reason: 'enum' } })
+}
 
 function parseWindow({ since, until }: Query): [since: number, until: number] {
   const from = since === undefined ? 0 : (parseTime(since) ?? 0)
@@ -37,12 +45,13 @@ function parseWindow({ since, until }: Query): [since: number, until: number] {
   throw new Fault(invalidTimeRange, 'since must not be after until', { details })
 }
 
-const toRow = ({ ts, kind, from, to, cause, requestId, details }: Entry): EntryRow => ({
+const toRow = ({ ts, kind, from, to, cause, requestId, details }: Entry, name: string | null): EntryRow => ({
   ts: timestamp(ts),
   kind,
   from: JSON.parse(from),
   to: JSON.parse(to),
   cause,
+  rule_name: name,
   request_id: requestId,
   details: JSON.parse(details)
 })

@@ -6,7 +6,11 @@ export const Query = closed({
   since: Type.Optional(TimeText('The oldest time.')),
   until: Type.Optional(TimeText('The newest time, inclusive.')),
   kind: Type.Optional(
-    Type.String({ maxLength: 16, description: 'Only entries of this kind.', examples: ['failover'] })
+    Type.String({
+      maxLength: 16,
+      description: 'Only entries of this kind; see `kind` of an entry.',
+      examples: ['failover']
+    })
   )
 })
 export type Query = Static<typeof Query>
@@ -25,6 +29,9 @@ export const EntryRow = closed(
     to: Type.Unknown({ description: 'New value; null: none.', examples: ['10.0.0.8:443'] }),
     cause: orNull(Type.String({ description: 'Code of the cause.', examples: ['refused'] }), {
       description: 'null: the event has no recorded cause.'
+    }),
+    rule_name: orNull(Type.String({ description: 'Name of the rule; null: it has none.' }), {
+      examples: ['web']
     }),
     request_id: orNull(Type.String({ description: 'x-request-id of the request that caused it.' }), {
       examples: [null]

@@ -9,7 +9,7 @@ import {
   type RecordOptions,
   recordOptionSlots
 } from '../http/command-exports.ts'
-import { columnSlot, pushOptionsSlot, RuleArg } from '../rules/command-exports.ts'
+import { columnSlot, findRuleId, pushOptionsSlot, RuleArg } from '../rules/command-exports.ts'
 import { UserArg } from '../users/command-exports.ts'
 
 const Labels = Type.Array(Type.String(), {
@@ -73,7 +73,11 @@ export const commands = [
     arg: GrantArg,
     path: (_, grant) => `/v1/grants/${encodeURIComponent(grant)}`
   }),
-  labelCommand({ noun: 'rule', arg: RuleArg, path: (_, rule) => `/v1/rules/${encodeURIComponent(rule)}` })
+  labelCommand({
+    noun: 'rule',
+    arg: RuleArg,
+    path: async (api, rule) => `/v1/rules/${await findRuleId(api, rule)}`
+  })
 ]
 
 const creationOptions: RecordOptions = {

@@ -1,6 +1,5 @@
 // Labels as fields of records and rules, and the selector as a filter of lists.
 import { Type } from 'typebox'
-import { defineCode } from '../../kernel/base/errors.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { GivenField, ListFilter, RecordField } from '../http/exports.ts'
 import { ruleField } from '../rules/exports.ts'
@@ -8,8 +7,6 @@ import type { Kind } from './entities.ts'
 import * as labelStore from './label-store.ts'
 import { invalidLabels, key, type Labels, mergeLabels, parseLabels, patch, schema, shown } from './labels.ts'
 import { invalidSelector, maxLength, parameter, parseSelector, type Term } from './selector.ts'
-
-export const labelsMissing = defineCode('validation.labels_missing', 400, 3)
 
 /** Labels given to an enrollment, for the client that it will create. */
 export const enrollmentLabels: GivenField = {
@@ -38,7 +35,6 @@ export const ruleLabels = ruleField({
   body: schema,
   absent: {},
   unlessGiven: 'stays',
-  updateEmpty: labelsMissing,
   errors: [invalidLabels],
   parse(given) {
     const labels = parseLabels(given)

@@ -3,7 +3,7 @@ import { listFilterSlots, recordFieldSlots } from '../http/exports.ts'
 import { type Rules, removedSlot } from '../rules/exports.ts'
 import { fills as commandFills, commands } from './commands.ts'
 import { Label } from './entities.ts'
-import { enrollmentLabels, labelsMissing, recordLabels, ruleLabels, selectorFilter } from './fields.ts'
+import { enrollmentLabels, recordLabels, ruleLabels, selectorFilter } from './fields.ts'
 import * as labelStore from './label-store.ts'
 import { invalidLabels } from './labels.ts'
 import { Labels0001 } from './migrations/0001-labels.ts'
@@ -19,7 +19,7 @@ export default definePlugin<Deps>({
   description: 'Labels on rules, clients, users and grants, and selectors for their lists.',
   kernel: '^2.0.0',
   needs: { http: '^1.0.0', clients: '^1.0.0', users: '^1.0.0', rules: '^1.0.0' },
-  codes: [invalidLabels, labelsMissing, invalidSelector],
+  codes: [invalidLabels, invalidSelector],
   store: { entities: [Label], migrations: [{ name: '0001-labels', class: Labels0001 }] },
   fills: [
     ...commandFills,

@@ -2,6 +2,7 @@ import { Type } from '../../kernel/cli/args.ts'
 import { type Api, type Column, defineCommand } from '../../kernel/cli/command.ts'
 import { formatSize } from '../../kernel/platform/format-size.ts'
 import { ClientArg, findClientId } from '../clients/exports.ts'
+import { seesAll } from '../http/command-exports.ts'
 import { UserArg, userIds } from '../users/command-exports.ts'
 import { quotasKind } from './document-kind.ts'
 import type { QuotaRow } from './schema.ts'
@@ -77,7 +78,7 @@ const list = defineCommand({
   args: Type.Object({
     user: Type.Optional(
       Type.String({
-        description: 'Id of the user. Default: all users for a superadmin, else you.',
+        description: 'Id of the user. Default: all users; with the role user, you.',
         ...userIds
       })
     ),
@@ -93,7 +94,7 @@ const list = defineCommand({
       }
       if (user !== undefined) return userQuotas(user)
       const me = await api.call('GET /v1/users/me')
-      return me.role === 'superadmin' ? api.rows('GET /v1/quotas') : userQuotas(me.user_id)
+      return seesAll(me) ? api.rows('GET /v1/quotas') : userQuotas(me.user_id)
     }
     const rows = await found()
     const matches = (row: QuotaRow): boolean => user === undefined || row.user_id === user

@@ -49,6 +49,7 @@ const openKind = ({ clock, log, stats }: Services) =>
         })
       )
     },
+    owners: async rows => new Map(rows.map(({ id }) => [id, id])),
     removal: ({ id, revision }) => ({ ...removal, user_id: id, revision }),
     async recordResult({ clientId, id: userId }, { status }, em) {
       const enforced = status === 'applied'

@@ -4,6 +4,7 @@ import {
   type DocumentContext,
   type DocumentEntry,
   type DocumentItem,
+  describeUnsettled,
   documentKindSlot,
   hasSameBody,
   withoutNull
@@ -12,19 +13,21 @@ import {
 export const quotasKind = documentKindSlot.fill({
   name: 'quotas',
   role: 'limit',
-  async list({ api, isSuperadmin }) {
-    if (!isSuperadmin) return []
+  async list(context) {
+    const { api, seesAll } = context
+    if (!seesAll) return []
     const users = await api.list<{ user_id: string }>('/v1/users')
     const found = await Promise.all(
       users.map(({ user_id }) => api.list<DocumentEntry>(`/v1/users/${encodeURIComponent(user_id)}/quotas`))
     )
-    return found.flat().map(toItem)
+    return found.flat().map(row => toItem(row, context))
   },
-  parse({ client, client_id, ...more }, context) {
+  resolve({ client, client_id, ...more }, context) {
     if ((client_id ?? client) === undefined)
       throw new Fault(invalidSchema, 'a quota of the file needs user_id, client and monthly_bytes')
-    return toItem({ ...more, client_id: context.clientId(client_id ?? client) })
+    return { ...more, client_id: context.clientId(client_id ?? client) }
   },
+  parse: toItem,
   format: ({ body: { client_id, ...rest } }, context) => ({ ...rest, client: context.clientName(client_id) }),
   label: ({ body: { user_id, client_id } }, context) =>
     ['quota', user_id, context.clientName(client_id)].filter(part => part).join(' '),
@@ -44,16 +47,16 @@ export const quotasKind = documentKindSlot.fill({
   remove: (item, { api }) => api.send('DELETE', quotaPath(item))
 })
 
-const toItem = ({ user_id, client_id, monthly_bytes, billing_anchor }: DocumentEntry): DocumentItem => ({
-  key: `${user_id} ${client_id}`,
-  body: { user_id, client_id, monthly_bytes, billing_anchor },
-  id: ''
-})
+function toItem(row: DocumentEntry, context: DocumentContext): DocumentItem {
+  const { user_id, client_id, monthly_bytes, billing_anchor } = row
+  const body = { user_id, client_id, monthly_bytes, billing_anchor }
+  return { key: `${user_id} ${client_id}`, body, id: '', unsettled: describeUnsettled(row, context) }
+}
 
 const quotaPath = ({ body: { user_id, client_id } }: DocumentItem): string =>
   `/v1/users/${encodeURIComponent(String(user_id))}/quotas/${encodeURIComponent(String(client_id))}`
 
-function put(item: DocumentItem, { api }: DocumentContext): Promise<void> {
+function put(item: DocumentItem, { api }: DocumentContext): Promise<unknown> {
   const { user_id: _, client_id: __, ...rest } = item.body
   return api.send('PUT', quotaPath(item), withoutNull(rest) as object)
 }

@@ -1,4 +1,4 @@
-// Reads quotas for their users and for superadmins.
+// Reads quotas for their users, and for callers who see all.
 import type { EntityManager, FilterQuery, QueryOrderMap } from '@mikro-orm/sql'
 import { defineCode, Fault, notOwner } from '../../kernel/base/errors.ts'
 import type { PagedRows } from '../../kernel/http/list-route.ts'
@@ -6,6 +6,7 @@ import type { Principal } from '../../kernel/http/principal.ts'
 import { Client } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Clients } from '../clients/exports.ts'
+import { seesAll } from '../http/exports.ts'
 import type { Users } from '../users/exports.ts'
 import { Quota } from './entities.ts'
 import type { PairParams, QuotaRow } from './schema.ts'
@@ -19,9 +20,9 @@ interface Services extends Pick<Kernel, 'store' | 'clock'> {
 }
 
 export interface QuotaReader {
-  /** Throws `not_owner` unless the caller is the user or a superadmin. */
+  /** Throws `not_owner` unless the caller is the user or sees all. */
   read(pair: PairParams, principal: Principal): Promise<QuotaRow>
-  /** Throws `not_owner` unless the caller is the user or a superadmin. */
+  /** Throws `not_owner` unless the caller is the user or sees all. */
   listOfUser(userId: string, principal: Principal): Promise<PagedRows<QuotaRow>>
   listOfClient(clientId: string): Promise<PagedRows<QuotaRow>>
   /** Lists all quotas by client and user. */
@@ -31,7 +32,7 @@ export interface QuotaReader {
 export function openQuotaReader({ store, clock, clients, users }: Services): QuotaReader {
   /** Call it before any lookup, so that the answer does not reveal existing objects. */
   function requireSelf(userId: string, principal: Principal): void {
-    if (principal.role !== 'superadmin' && principal.userId !== userId)
+    if (!seesAll(principal) && principal.userId !== userId)
       throw new Fault(notOwner, 'these are the quotas of another user')
   }
 
@@ -41,8 +42,8 @@ export function openQuotaReader({ store, clock, clients, users }: Services): Quo
     return store.read(async em => {
       await users.get(em, userId)
       const quota = await em.findOne(Quota, { userId, clientId })
-      // Only a superadmin may learn whether the client exists.
-      if (!quota && principal.role === 'superadmin') await clients.get(clientId, em)
+      // Others must not learn whether the client exists.
+      if (!quota && seesAll(principal)) await clients.get(clientId, em)
       const [row] = quota ? await loadRows([quota], clock.now(), em) : []
       return row ?? throwQuotaNotFound(at)
     })

@@ -81,13 +81,14 @@ export function openQuotas(deps: Services): Quotas {
 
   async function remove(pair: PairParams, { change }: Change): Promise<void> {
     const ids = { clientId: pair.client_id, userId: pair.user_id }
-    const refreshed = await change(quotaResource(pair), async em => {
+    const { refreshed, delivery } = await change(quotaResource(pair), async em => {
       await users.get(em, ids.userId)
       await clients.get(ids.clientId, em)
-      return (await lifecycle.remove(ids, em)) ?? throwQuotaNotFound(pair)
+      const refreshed = (await lifecycle.remove(ids, em)) ?? throwQuotaNotFound(pair)
+      return { refreshed, delivery: await control.objects.deliver(em, objectKey(ids), 'remove') }
     })
     refreshed()
-    await control.objects.deliver(objectKey(ids), 'remove')
+    await delivery.answered()
   }
 
   return {
@@ -119,7 +120,7 @@ async function save(
   const clientId = pair.client_id
   const userId = pair.user_id
   const key = objectKey({ clientId, userId })
-  const { row, refreshed } = await change(quotaResource(pair), async em => {
+  const { row, refreshed, delivery } = await change(quotaResource(pair), async em => {
     const now = clock.now()
     const given = await work(em)
     const instanceId = control.peers.find(clientId)?.instanceId ?? given.instanceId
@@ -136,12 +137,13 @@ async function save(
     await recordExhaustion(stored, quota, { rules, em })
     await control.objects.put(em, key)
     return {
+      delivery: await control.objects.deliver(em, key, 'push'),
       row: toRow(quota, (await clients.get(clientId, em)).name, now),
       refreshed: stored === null ? await rules.refresh({ clientId, owner: userId }, em) : () => {}
     }
   })
   refreshed()
-  const result = await control.objects.deliver(key, 'push')
+  const result = await delivery.answered()
   return { ...row, enforced: result?.status === 'applied' }
 }
 

@@ -33,7 +33,7 @@ const userQuotas = defineList({
 const clientQuotas = defineList({
   url: '/v1/clients/:client_id/quotas',
   action: 'quota.list-client',
-  access: 'superadmin',
+  access: 'viewer',
   summary: 'Lists the quotas on a client.',
   schema: () => ({ params: ClientParams, row: QuotaRow, errors: [clientNotFound] }),
   run: ({ quotas }: Deps, { params }) => quotas.listOfClient(params.client_id)
@@ -42,7 +42,7 @@ const clientQuotas = defineList({
 const all = defineList({
   url: '/v1/quotas',
   action: 'quota.list-all',
-  access: 'superadmin',
+  access: 'viewer',
   summary: 'Lists all quotas, by client and user.',
   schema: () => ({ row: QuotaRow, errors: [] }),
   run: async ({ quotas }: Deps) => quotas.listAll()
@@ -52,7 +52,7 @@ const set = defineRoute({
   method: 'PUT',
   url,
   action: 'quota.set',
-  access: 'superadmin',
+  access: 'operator',
   summary: 'Sets a quota.',
   description:
     "Limits the bytes that a user's rules may deliver on a client in a month. An existing quota keeps its usage and period.",
@@ -70,7 +70,7 @@ const change = defineRoute({
   method: 'PATCH',
   url,
   action: 'quota.update',
-  access: 'superadmin',
+  access: 'operator',
   summary: 'Changes a quota.',
   description: 'Changes the size, or sets the usage of this period to 0.',
   schema: () => ({
@@ -87,7 +87,7 @@ const remove = defineRoute({
   method: 'DELETE',
   url,
   action: 'quota.delete',
-  access: 'superadmin',
+  access: 'operator',
   status: 204,
   summary: 'Deletes a quota.',
   description: 'Connections that it paused continue.',

@@ -1,7 +1,7 @@
 import { Type } from '../../kernel/cli/args.ts'
 import { type Api, defineCommand } from '../../kernel/cli/command.ts'
 import { ClientArg, findClientId } from '../clients/exports.ts'
-import { pushOptionsSlot, RuleArg } from '../rules/command-exports.ts'
+import { findRuleId, pushOptionsSlot, RuleArg } from '../rules/command-exports.ts'
 import { UserArg } from '../users/command-exports.ts'
 import { ownerLimitsKind } from './document-kind.ts'
 import { eachLimit, limitNames } from './limit-names.ts'
@@ -76,9 +76,10 @@ const setRule = defineCommand({
   args: Type.Object({ rule: RuleArg, ...limitArgs }),
   positional: ['rule'],
   async run({ api, args: { rule, ...limits }, print }) {
-    const parts = { path: { rule_id: rule }, body: { rate_limit: limits } }
+    const path = { rule_id: await findRuleId(api, rule) }
+    const parts = { path, body: { rate_limit: limits } }
     const { rate_limit } = await api.call('PUT /v1/rules/{rule_id}', parts)
-    print.data({ rule_id: rule, ...rate_limit }, ['rule_id', ...limitNames])
+    print.data({ ...path, ...rate_limit }, ['rule_id', ...limitNames])
   }
 })
 

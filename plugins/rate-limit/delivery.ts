@@ -38,6 +38,7 @@ export function openDelivery({ store, log }: Pick<Kernel, 'store' | 'log'>): Env
         })
       )
     },
+    owners: async rows => new Map(rows.map(({ id }) => [id, id])),
     removal: ({ id, revision }) => ({ owner_id: id, revision }),
     async recordResult({ clientId, id: ownerId }, { status }, em) {
       const enforced = status === 'applied'

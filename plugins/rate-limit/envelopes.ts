@@ -7,6 +7,7 @@ import type { Call, Resource } from '../../kernel/http/route.ts'
 import { operatorId } from '../../kernel/identity/identity.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Clients } from '../clients/exports.ts'
+import { seesAll } from '../http/exports.ts'
 import type { Rules } from '../rules/exports.ts'
 import type { Users } from '../users/exports.ts'
 import { type EnvelopeDelivery, envelopeKey, openDelivery } from './delivery.ts'
@@ -47,10 +48,9 @@ export function openEnvelopes(deps: Services): Envelopes {
   const lifecycle = openLifecycle(deps)
 
   async function set(at: OwnerParams, body: EnvelopeBody, { change }: Pick<Call, 'change'>) {
-    const limits = parseLimits(...limitsIn(body))
-    if (!limits) throw new Fault(limitsEmpty, 'the body has no limit; use DELETE to remove an envelope')
+    const limits = requireLimits(body)
     const { client_id: clientId, owner_id: ownerId } = at
-    const { row, refreshed } = await change(envelopeResource(at), async em => {
+    const { row, refreshed, delivery } = await change(envelopeResource(at), async em => {
       const client = await clients.get(clientId, em)
       if (ownerId !== operatorId) await users.get(em, ownerId)
       requireCapability(client, capability, unsupported)
@@ -60,27 +60,30 @@ export function openEnvelopes(deps: Services): Envelopes {
       const envelope = { clientId, ownerId, limits, enforced: false, createdAt, updatedAt: now }
       await em.upsert(Envelope, envelope)
       await control.objects.put(em, envelopeKey({ clientId, ownerId }))
+      const delivery = await control.objects.deliver(em, envelopeKey({ clientId, ownerId }), 'push')
       await rules.addJournalEntry(envelopeJournalEntry(envelope, known?.limits ?? null, limits), em)
       const refreshed = known ? () => {} : await rules.refresh({ clientId, owner: ownerId }, em)
-      return { row: toRow(envelope), refreshed }
+      return { row: toRow(envelope), refreshed, delivery }
     })
     refreshed()
-    const result = await control.objects.deliver(envelopeKey({ clientId, ownerId }), 'push')
+    const result = await delivery.answered()
     return { ...row, enforced: result?.status === 'applied' }
   }
 
   async function remove(at: OwnerParams, { change }: Pick<Call, 'change'>): Promise<void> {
     const { client_id: clientId, owner_id: ownerId } = at
-    const refreshed = await change(envelopeResource(at), async em => {
+    const removed = await change(envelopeResource(at), async em => {
       await clients.get(clientId, em)
-      return lifecycle.remove({ clientId, ownerId }, em)
+      const refreshed = await lifecycle.remove({ clientId, ownerId }, em)
+      const key = envelopeKey({ clientId, ownerId })
+      return refreshed && { refreshed, delivery: await control.objects.deliver(em, key, 'remove') }
     })
-    refreshed?.()
-    if (refreshed) await control.objects.deliver(envelopeKey({ clientId, ownerId }), 'remove')
+    removed?.refreshed()
+    await removed?.delivery.answered()
   }
 
   async function read({ client_id: clientId, owner_id: ownerId }: OwnerParams, principal: Principal) {
-    if (principal.role !== 'superadmin' && principal.userId !== ownerId)
+    if (!seesAll(principal) && principal.userId !== ownerId)
       throw new Fault(notOwner, 'the envelope belongs to another user')
     await clients.read(clientId, principal)
     const found = await store.read(em => em.findOne(Envelope, { clientId, ownerId }))
@@ -115,6 +118,13 @@ export const envelopeResource = ({ client_id: clientId, owner_id: ownerId }: Own
     return found && [found.limits, found.createdAt, found.updatedAt]
   }
 })
+
+/** Returns the limits as they are stored. */
+export function requireLimits(body: EnvelopeBody): RateLimit {
+  const limits = parseLimits(...limitsIn(body))
+  if (limits) return limits
+  throw new Fault(limitsEmpty, 'the body has no limit; use DELETE to remove an envelope')
+}
 
 /** Returns the limits at the top level of the body; if there are none, those in `rate_limit`. */
 function limitsIn(body: EnvelopeBody): [limits: RateLimit, pointer: string] {

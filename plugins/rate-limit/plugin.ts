@@ -10,13 +10,13 @@ import { removedSlot } from '../rules/exports.ts'
 import { removalSlot as userRemovingSlot } from '../users/exports.ts'
 import { fills as commandFills, commands } from './commands.ts'
 import { Envelope } from './entities.ts'
-import { type Envelopes, envelopeNotFound, openEnvelopes, type Services } from './envelopes.ts'
+import { type Envelopes, envelopeNotFound, openEnvelopes, requireLimits, type Services } from './envelopes.ts'
 import { field, limitMissing } from './field.ts'
 import { burstWithoutRate, limitRange } from './limits.ts'
 import { RateLimit0001 } from './migrations/0001-rate-limit.ts'
 import { requirement, unsupported } from './requirement.ts'
 import { routes } from './routes.ts'
-import { DocumentBody, limitsEmpty } from './schema.ts'
+import { DocumentBody, type EnvelopeBody, limitsEmpty } from './schema.ts'
 import { openMetrics, openThrottles, type Throttles } from './throttles.ts'
 import { messages, Throttled } from './wire.ts'
 
@@ -43,7 +43,15 @@ export default definePlugin<Deps>({
   fills: [
     field,
     requirement,
-    documentSchemaSlot.fill({ name: 'owner_limits', entry: () => DocumentBody }),
+    documentSchemaSlot.fill({
+      name: 'owner_limits',
+      entry: () => DocumentBody,
+      normalize: entry => ({
+        ...entry,
+        rate_limit: requireLimits({ rate_limit: entry['rate_limit'] } as EnvelopeBody)
+      }), // by the schema
+      errors: () => [burstWithoutRate, limitsEmpty]
+    }),
     ...commandFills,
     objectKindSlot.fillWith(({ envelopes }: Deps) => envelopes.kind),
     connectionSlot.fillWith(({ envelopes }: Deps) => envelopes.connection),

@@ -18,7 +18,7 @@ const missing = [clientNotFound, userNotFound]
 const owners = defineList({
   url: '/v1/clients/:client_id/owners',
   action: 'owner_rate_limit.owners',
-  access: 'superadmin',
+  access: 'viewer',
   summary: 'Lists the owners that have rules or a rate limit on a client.',
   schema: () => ({ params: ClientParams, row: OwnerRow, errors: [clientNotFound] }),
   run: ({ envelopes }: Deps, { params }) => envelopes.owners(params.client_id)
@@ -43,7 +43,7 @@ const set = defineRoute({
   method: 'PUT',
   url,
   action: 'owner_rate_limit.set',
-  access: 'superadmin',
+  access: 'operator',
   summary: 'Limits all rules of an owner on a client together, including open connections.',
   schema: () => ({
     params: OwnerParams,
@@ -59,7 +59,7 @@ const remove = defineRoute({
   method: 'DELETE',
   url,
   action: 'owner_rate_limit.delete',
-  access: 'superadmin',
+  access: 'operator',
   status: 204,
   summary: 'Removes the limits of an owner on a client.',
   schema: () => ({ params: OwnerParams, reply: Type.Void(), errors: [...missing, envelopeNotFound] }),

@@ -46,9 +46,9 @@ export function openExpiry(deps: Deps): Expiry {
   async function removeDue(): Promise<void> {
     for (let after = { expiresAt: 0, rule: '' }, isLast = false; !isLast; ) {
       const { rows, due } = await store.read(em => nextPage(after, em))
-      for (const { id } of due)
+      for (const { id, name } of due)
         await act('_system', 'rule.expire', call => rules.remove(id, 5, call)).catch((error: unknown) =>
-          log.warn('rule.not_removed', String(error), { rule: id })
+          log.warn('rule.not_removed', String(error), { rule: id, rule_name: name ?? undefined })
         )
       const last = rows.at(-1)
       after = { expiresAt: last?.expiresAt ?? 0, rule: last?.rule ?? '' }

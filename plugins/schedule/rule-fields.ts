@@ -16,11 +16,10 @@ import {
   notBefore,
   schedule
 } from './fields.ts'
-import { formatFor } from './weekly-hours.ts'
+import { days, formatFor } from './weekly-hours.ts'
 
 const expiresInPast = defineCode('validation.expires_in_past', 400, 3)
-const scheduleMissing = defineCode('validation.schedule_missing', 400, 3)
-export const codes = [invalidSchedule, invalidTimeZone, expiresInPast, scheduleMissing]
+export const codes = [invalidSchedule, invalidTimeZone, expiresInPast]
 
 export interface Deps extends Kernel {
   readonly expiry: Expiry
@@ -30,7 +29,7 @@ const refusal = (code: ErrorCode, field: string, reason: string, why: string): F
   new Fault(code, `${field} ${why}`, { details: { field, reason } })
 
 /** All fields share a table: states need them together, and expiry needs an index. */
-const shared = { change: 'hot', unlessGiven: 'stays', updateEmpty: scheduleMissing, errors: codes } as const
+const shared = { change: 'hot', unlessGiven: 'stays', errors: codes } as const
 
 type Column = 'notBefore' | 'expiresAt' | 'schedule' | 'atEnd'
 
@@ -108,7 +107,7 @@ const scheduleField = ruleField({
       throw refusal(invalidTimeZone, `/${schedule.key}/time_zone`, 'unknown', why)
     }
     const never = windows.findIndex(({ from, to }) => from >= to)
-    if (never < 0) return given
+    if (never < 0) return { time_zone: inUsualCase(zone), windows: windows.map(sortDays) }
     const why = 'never opens: `to` must be later than `from`; write hours past midnight as two windows'
     throw refusal(invalidSchedule, `/${schedule.key}/windows/${never}`, 'range', why)
   }
@@ -123,6 +122,17 @@ const atEndField = ruleField({
 })
 
 export const ruleFields = [notBeforeField, expiresAtField, scheduleField, atEndField]
+
+/** Returns the zone as the IANA writes it: `europe/paris` is valid, too. An alias stays. */
+function inUsualCase(zone: string): string {
+  const { timeZone } = formatFor(zone).resolvedOptions()
+  return timeZone.toLowerCase() === zone.toLowerCase() ? timeZone : zone
+}
+
+const sortDays = (window: Hours['windows'][number]): Hours['windows'][number] => ({
+  ...window,
+  days: days.filter(day => window.days.includes(day))
+})
 
 function isTimeZone(zone: string): boolean {
   if (!/^[A-Za-z]/.test(zone)) return false // Intl also accepts offsets, but they have no rules

@@ -30,7 +30,9 @@ const explainer: Explainer = {
     const pattern = rulePattern(rule)
     if (pattern === null && !isFallback(rule)) return []
     const text =
-      pattern === null ? `the fallback takes ${sni ?? 'callers without TLS'}` : `${sni} matches ${pattern}`
+      pattern === null
+        ? `the fallback takes ${sni ?? 'callers without TLS, and silent ones after 3 s'}`
+        : `${sni} matches ${pattern}`
     return [{ kind: 'sni', id: rule.rule_id, verdict: 'pass', reason: null, text }]
   }
 }

@@ -19,7 +19,9 @@ export const sniPattern = {
 export const sniFallback = {
   key: 'sni_fallback',
   capability,
-  body: Type.Boolean({ description: 'Takes connections without TLS or a matching name on its port.' })
+  body: Type.Boolean({
+    description: 'Takes connections without TLS or a matching name on its port, and silent ones after 3 s.'
+  })
 } satisfies DeclaredField
 
 export const fields: readonly DeclaredField[] = [sniPattern, sniFallback]

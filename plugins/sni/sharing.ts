@@ -1,7 +1,7 @@
 // Decides which rules may share a port: rules with server names, and one fallback. Any other rule needs the port alone.
 import type { EntityManager } from '@mikro-orm/sql'
 import { defineCode, Fault, roleRequired } from '../../kernel/base/errors.ts'
-import { fieldValues, type PortSharing, type RuleWithFields } from '../rules/exports.ts'
+import { fieldValues, nameHolder, type PortSharing, type RuleWithFields } from '../rules/exports.ts'
 import { sniFallback, sniPattern } from './fields.ts'
 import { covers } from './pattern.ts'
 
@@ -17,7 +17,7 @@ export const sharing: PortSharing = {
   errors: [legacyToSni, routeDuplicate, fallbackDuplicate],
   async mayJoin(rule, present, em) {
     const other = present.find(other => isSni(other) !== isSni(rule))
-    if (other) throw conflict(legacyToSni, other, whyNotShared(rule))
+    if (other) throw conflict(legacyToSni, rule, other, whyNotShared(rule))
     if (!isSni(rule)) return false
     checkFallbacks(rule, present)
     if (isNamed(rule)) checkNames(rule, present, await loadPatterns([rule, ...present], em))
@@ -34,17 +34,17 @@ const loadPatterns = (rules: readonly RuleWithFields[], em: EntityManager): Prom
     rules.filter(isNamed).map(({ id }) => id)
   )
 
-/** Allows one fallback on a port. Names take traffic from it, so only a superadmin may mix it with rules of others. */
+/** Allows one fallback on a port. Names take traffic from it, so only operators and superadmins may mix it with rules of others. */
 function checkFallbacks(rule: RuleWithFields, present: readonly RuleWithFields[]): void {
   const fallback = present.find(isFallback)
   if (fallback && isFallback(rule))
-    throw conflict(fallbackDuplicate, fallback, 'is already the fallback of this port')
-  if (rule.placedBySuperadmin) return
+    throw conflict(fallbackDuplicate, rule, fallback, 'is already the fallback of this port')
+  if (rule.isExempt) return
   const foreign = present.filter(({ owner }) => owner !== rule.owner)
-  if (isFallback(rule) ? foreign[0] : foreign.find(other => isFallback(other) && !other.placedBySuperadmin))
+  if (isFallback(rule) ? foreign[0] : foreign.find(other => isFallback(other) && !other.isExempt))
     throw new Fault(
       roleRequired,
-      'only a superadmin may mix a fallback and rules of another owner: names take traffic from the fallback'
+      'only an operator or a superadmin may mix a fallback and rules of another owner: names take traffic from the fallback'
     )
 }
 
@@ -52,9 +52,10 @@ function checkNames(rule: RuleWithFields, present: readonly RuleWithFields[], pa
   const pattern = patterns.get(rule.id) ?? ''
   for (const other of present.filter(isNamed)) {
     const otherPattern = patterns.get(other.id) ?? ''
-    if (pattern === otherPattern) throw conflict(routeDuplicate, other, `already has ${pattern} on this port`)
+    if (pattern === otherPattern)
+      throw conflict(routeDuplicate, rule, other, `already has ${pattern} on this port`)
     if (other.owner !== rule.owner && (covers(pattern, otherPattern) || covers(otherPattern, pattern)))
-      throw conflict(routeDuplicate, other, 'of another owner has an overlapping name')
+      throw conflict(routeDuplicate, rule, other, 'has an overlapping name')
   }
 }
 
@@ -63,5 +64,12 @@ const whyNotShared = (rule: RuleWithFields): string =>
     ? 'has this port alone, without a server name; it cannot be shared'
     : 'shares this port by server name; a rule without a server name needs another port'
 
-const conflict = (code: typeof legacyToSni, { id }: RuleWithFields, why: string): Fault =>
-  new Fault(code, `rule ${id} ${why}`, { details: { rule_id: id } })
+function conflict(
+  code: typeof legacyToSni,
+  rule: RuleWithFields,
+  holder: RuleWithFields,
+  problem: string
+): Fault {
+  const { name, details } = nameHolder(rule, holder)
+  return new Fault(code, `${name} ${problem}`, { details })
+}

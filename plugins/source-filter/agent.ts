@@ -11,6 +11,7 @@ import {
   type ExplainStep,
   type FieldRule
 } from '../../agent/plugin.ts'
+import { addressForms } from '../../kernel/platform/address-forms.ts'
 import { allowSources, capability, denySources } from './fields.ts'
 import { includes, pack, unpack } from './packed-prefixes.ts'
 import { Lists, listsKey, messages, refusal } from './wire.ts'
@@ -92,15 +93,20 @@ function explain({ path, source, refused }: AskedCaller, call: AgentCall): Expla
     const text = `the address ${which} is judged by ${by}${lately}`
     return [{ ...step, verdict: 'info', reason: null, text }]
   }
-  const isIn = (of: Side): boolean => {
-    const belongsToRule = ({ spec: { id } }: FieldRule): boolean => id === spec.id
-    const own = call.rules.having(sides[of]).find(belongsToRule)?.value.prefixes ?? []
-    const listed = call.rules.having(lists).find(belongsToRule)?.value[of] ?? none[of]
-    return includes(pack(own), source) || includes(listed, source)
-  }
+  const isIn =
+    (of: Side) =>
+    (form: string): boolean => {
+      const belongsToRule = ({ spec: { id } }: FieldRule): boolean => id === spec.id
+      const own = call.rules.having(sides[of]).find(belongsToRule)?.value.prefixes ?? []
+      const listed = call.rules.having(lists).find(belongsToRule)?.value[of] ?? none[of]
+      return includes(pack(own), form) || includes(listed, form)
+    }
   const stop = { ...step, verdict: 'stop', reason: refusal } as const
-  if (isDenying && isIn('deny')) return [{ ...stop, text: `${source} is denied by ${denySources.key}` }]
-  if (isAllowing && !isIn('allow')) return [{ ...stop, text: `${source} is not in ${allowSources.key}` }]
+  const forms = addressForms(source)
+  if (isDenying && forms.some(isIn('deny')))
+    return [{ ...stop, text: `${source} is denied by ${denySources.key}` }]
+  if (isAllowing && !forms.every(isIn('allow')))
+    return [{ ...stop, text: `${source} is not in ${allowSources.key}` }]
   return [{ ...step, verdict: 'pass', reason: null, text: `callers from ${source} are allowed` }]
 }
 

@@ -15,7 +15,7 @@ const url = '/v1/source-lists/:list_name'
 const list = defineList({
   url: '/v1/source-lists',
   action: 'source_list.list',
-  access: 'superadmin',
+  access: 'viewer',
   summary: 'Lists the lists of sources that rules may name.',
   schema: () => ({ row: ListRow, errors: [] }),
   run: ({ lists }: Deps) => lists.list()
@@ -25,7 +25,7 @@ const read = defineRoute({
   method: 'GET',
   url,
   action: 'source_list.read',
-  access: 'superadmin',
+  access: 'viewer',
   summary: 'Returns a list of sources with its entries.',
   schema: () => ({ params: ListParams, reply: ListRecord, errors: [listNotFound] }),
   record: ({ list_name }) => listResource(list_name),
@@ -36,7 +36,8 @@ const set = defineRoute({
   method: 'PUT',
   url,
   action: 'source_list.set',
-  access: 'superadmin',
+  access: 'operator',
+  bodyBytes: 2 ** 20,
   summary: 'Creates or replaces a list of sources.',
   description:
     'Rules that name it apply the list to new callers, and end connections that are no longer allowed, as soon as their clients have it.',
@@ -54,7 +55,7 @@ const remove = defineRoute({
   method: 'DELETE',
   url,
   action: 'source_list.delete',
-  access: 'superadmin',
+  access: 'operator',
   status: 204,
   summary: 'Deletes a list of sources that no rule names.',
   schema: () => ({ params: ListParams, reply: Type.Void(), errors: [listNotFound, listInUse] }),

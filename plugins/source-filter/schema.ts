@@ -29,7 +29,8 @@ export type ListRow = Static<typeof ListRow>
 export const ListRecord = closed({ ...row, entries: Entries }, { $id: 'SourceList' })
 export type ListRecord = Static<typeof ListRecord>
 
-export const ListBody = closed({ entries: Entries })
+/** Other fields of the record are ignored, so that callers can send it back. */
+export const ListBody = closed({ ...Type.Partial(ListRecord).properties, entries: Entries })
 export type ListBody = Static<typeof ListBody>
 
 export const ListParams = closed({ list_name: Name })

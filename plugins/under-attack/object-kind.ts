@@ -1,7 +1,6 @@
 // The managed object that delivers the switch to agents.
 import { setImmediate } from 'node:timers/promises'
-import { defineObjectKind, type ObjectKey } from '../../kernel/control/managed-objects.ts'
-import type { Kernel } from '../../kernel/plugin.ts'
+import { type Delivery, defineObjectKind, type ObjectKey } from '../../kernel/control/managed-objects.ts'
 import { rowBatches } from '../../kernel/store/sql/row-batches.ts'
 import { UnderAttack } from './entities.ts'
 import { capability, SwitchRemove, SwitchSet, switchKind } from './wire.ts'
@@ -38,15 +37,11 @@ export const kind = defineObjectKind({
   removal: ({ id, revision }) => ({ id, revision })
 })
 
-/** Sends the switch to agents in batches. Resolves when each agent has replied or timed out. */
-export async function deliverAll(
-  rows: readonly UnderAttack[],
-  how: 'push' | 'remove',
-  { objects }: Kernel['control']
-): Promise<void> {
+/** Wakes the clients in batches. Resolves when each agent has replied or timed out. */
+export async function waitForAll(deliveries: readonly Delivery[]): Promise<void> {
   const results: Promise<unknown>[] = []
-  for (const some of rowBatches(rows)) {
-    results.push(...some.map(row => objects.deliver(toObjectKey(row), how)))
+  for (const some of rowBatches(deliveries)) {
+    results.push(...some.map(delivery => delivery.answered()))
     await setImmediate()
   }
   await Promise.all(results)

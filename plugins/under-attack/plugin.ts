@@ -3,6 +3,7 @@ import { objectKindSlot } from '../../kernel/control/managed-objects.ts'
 import { metricsSlot } from '../../kernel/metrics.ts'
 import { definePlugin } from '../../kernel/plugin.ts'
 import { changedSlot, removingSlot } from '../clients/exports.ts'
+import { journalKindSlot } from '../rules/exports.ts'
 import { commands } from './commands.ts'
 import { UnderAttack } from './entities.ts'
 import { openMetrics } from './metrics.ts'
@@ -29,6 +30,7 @@ export default definePlugin<Deps>({
   services: { switches: asFunction(openSwitches).singleton() },
   fills: [
     objectKindSlot.fill(kind),
+    journalKindSlot.fill('under_attack'),
     metricsSlot.fillWith(openMetrics),
     changedSlot.fillWith(({ switches }: Deps) => switches.clientChanged),
     removingSlot.fillWith(({ switches }: Deps) => switches.clientRemoved)

@@ -1,12 +1,13 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { timestamp } from '../../kernel/base/clock.ts'
 import { defineCode } from '../../kernel/base/errors.ts'
+import type { ObjectKey } from '../../kernel/control/managed-objects.ts'
 import { requireCapability } from '../../kernel/control/peers.ts'
 import type { Call, Resource } from '../../kernel/http/route.ts'
 import { Client } from '../../kernel/identity/entities.ts'
 import type { Clients } from '../clients/exports.ts'
 import { newClients, UnderAttack } from './entities.ts'
-import { deliverAll } from './object-kind.ts'
+import { toObjectKey, waitForAll } from './object-kind.ts'
 import type { SwitchBody, SwitchRecord } from './schema.ts'
 import {
   openSwitchCleanup,
@@ -52,7 +53,7 @@ export function openSwitches(deps: Services): Switches {
     { change, principal }: OperatorCall
   ): Promise<SwitchRecord[]> {
     const { for_secs, connections, new_connections, within_secs } = { ...defaults, ...body }
-    const rows = await change(resourceOf(scope), async em => {
+    const { rows, deliveries } = await change(resourceOf(scope), async em => {
       const now = clock.now()
       const rows = (await findClientIds(scope, em)).map(
         (clientId): UnderAttack => ({
@@ -67,22 +68,21 @@ export function openSwitches(deps: Services): Switches {
         })
       )
       await put(rows, em)
-      return rows
+      return { rows, deliveries: await control.objects.deliverAll(em, onAgents(rows), 'push') }
     })
-    const sent = rows.filter(({ clientId }) => clientId !== newClients)
-    await deliverAll(sent, 'push', control)
+    await waitForAll(deliveries)
     return store.read(em => records(rows, em))
   }
 
   async function off(scope: Scope, { change }: OperatorCall): Promise<void> {
-    const rows = await change(resourceOf(scope), async em => {
+    const deliveries = await change(resourceOf(scope), async em => {
       if (scope !== 'all') await clients.get(scope.client, em)
       const where = scope === 'all' ? {} : { clientId: scope.client }
       const rows = await em.find(UnderAttack, where)
       await drop(rows, 'request', em)
-      return rows.filter(({ clientId }) => clientId !== newClients)
+      return control.objects.deliverAll(em, onAgents(rows), 'remove')
     })
-    await deliverAll(rows, 'remove', control)
+    await waitForAll(deliveries)
   }
 
   const list = (): Promise<SwitchRecord[]> =>
@@ -94,6 +94,9 @@ export function openSwitches(deps: Services): Switches {
 
   return { on, off, list, ...openSwitchCleanup(deps) }
 }
+
+const onAgents = (rows: readonly UnderAttack[]): ObjectKey[] =>
+  rows.filter(({ clientId }) => clientId !== newClients).map(toObjectKey)
 
 async function records(rows: readonly UnderAttack[], em: EntityManager): Promise<SwitchRecord[]> {
   const clients = await em.find(Client, { id: { $in: rows.map(({ clientId }) => clientId) } })

@@ -14,9 +14,13 @@ import { UserArg } from './user-argument.ts'
 
 const oneUser = { args: Type.Object({ user: UserArg }), positional: ['user'] }
 const Role = Type.Optional(
-  Type.Union([Type.Literal('superadmin'), Type.Literal('user')], {
-    description: 'superadmin or user (default).'
-  })
+  Type.Union(
+    [Type.Literal('superadmin'), Type.Literal('operator'), Type.Literal('viewer'), Type.Literal('user')],
+    {
+      description:
+        'superadmin; operator: clients, rules and limits of everybody; viewer: sees everything; user (default): own rules.'
+    }
+  )
 )
 
 const create = defineCommand({

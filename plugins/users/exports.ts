@@ -26,7 +26,10 @@ export interface Creation {
   readonly properties: TProperties
   readonly errors?: readonly ErrorCode[] // thrown by `prepare`, for OpenAPI; default: all codes of the plugin
   /** Checks the body and does slow work before the transaction. Returns the function to run in it. */
-  prepare(body: Readonly<Record<string, unknown>>): Promise<Save>
+  prepare(
+    body: Readonly<Record<string, unknown>>,
+    user: Pick<User, 'displayName'> & { readonly userId: string }
+  ): Promise<Save>
 }
 export type Save = (userId: string, em: EntityManager) => Promise<void>
 

@@ -13,7 +13,7 @@ import { commands } from './commands.ts'
 import { creationSlot, disableSlot, removalSlot, roleSlot, rowFieldSlot, type Users } from './exports.ts'
 import { type RouteDeps, routes } from './routes.ts'
 import { documentBody, fieldsIn } from './schema.ts'
-import { openUserDirectory } from './user-directory.ts'
+import { normalizeEntry, openUserDirectory } from './user-directory.ts'
 import { openUsers } from './users.ts'
 
 interface Deps extends RouteDeps, Pick<Kernel, 'filled'> {
@@ -44,6 +44,8 @@ export default definePlugin<Deps>({
     documentSchemaSlot.fillWith(({ filled }: Deps) => ({
       name: 'users',
       entry: () => documentBody(filled),
+      normalize: entry => normalizeEntry(entry, filled),
+      errors: () => [codes.invalidDisplayName, ...recordFields.errors(fieldsIn(filled))],
       defaults: () => recordFields.absent(fieldsIn(filled))
     }))
   ],

@@ -56,7 +56,7 @@ const create = defineRoute({
 const list = defineList({
   url: '/v1/users',
   action: 'user.list',
-  access: 'superadmin',
+  access: 'viewer',
   summary: 'Lists all users.',
   schema: filled => ({
     query: closed(listFilters.parameters(filled(listFilterSlots.user))),
@@ -72,7 +72,7 @@ const read = defineRoute({
   action: 'user.read',
   access: 'user',
   summary: 'Returns one user.',
-  description: 'Without the superadmin role you can only read yourself.',
+  description: 'With the role user you can only read yourself.',
   schema: filled => ({ params: UserParams, reply: userRow(filled), errors: [userNotFound, notOwner] }),
   record: ({ user_id: id }, filled) => resourceOf(id, filled),
   run: ({ directory }: RouteDeps, { params, principal }) => directory.read(params.user_id, principal)

@@ -1,13 +1,13 @@
 import { type Static, type TProperties, type TSchema, type TSchemaOptions, Type } from 'typebox'
 import { closed, timeOf, UserId } from '../../kernel/http/schema.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
-import { recordFieldSlots, recordFields } from '../http/exports.ts'
+import { recordFieldSlots, recordFields, roleSchema } from '../http/exports.ts'
 import { invalidRole } from './codes.ts'
 import { creationSlot, removalSlot, rowFieldSlot } from './exports.ts'
 
-const roleSchema = (options: TSchemaOptions) =>
-  Type.Union([Type.Literal('superadmin'), Type.Literal('user')], options)
-const Role = roleSchema({ description: 'A superadmin sees and changes everything.' })
+const description =
+  'A superadmin sees and changes everything. An operator sees everything, and changes clients, rules and limits of everybody. A viewer sees everything. A user has own rules, where grants allow them.'
+const Role = roleSchema({ description })
 const DisplayName = Type.String({ description: '1 to 64 characters.', examples: ['Ann Miller'] })
 const roleCode = { code: invalidRole.code }
 
@@ -20,14 +20,12 @@ export type Me = Static<typeof Me>
 const Create = Type.Object({
   user_id: UserId,
   display_name: DisplayName,
-  role: Type.Optional(
-    roleSchema({ ...roleCode, default: 'user', description: 'A superadmin sees and changes everything.' })
-  )
+  role: Type.Optional(roleSchema({ ...roleCode, default: 'user', description }))
 })
 
 const Update = Type.Object({
   display_name: Type.Optional(DisplayName),
-  role: Type.Optional(roleSchema({ ...roleCode, description: 'A superadmin sees and changes everything.' })),
+  role: Type.Optional(roleSchema({ ...roleCode, description })),
   disabled: Type.Optional(
     Type.Boolean({ description: 'Ends the sessions and refuses the tokens; the rules stay active.' })
   )

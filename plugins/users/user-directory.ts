@@ -11,7 +11,7 @@ import type { SlotReader } from '../../kernel/slot.ts'
 import { afterCommit } from '../../kernel/store/after-commit.ts'
 import { noteRevoked } from '../../kernel/store/sql/store-watch.ts'
 import { withoutReply } from '../../kernel/store/without-reply.ts'
-import { listFilterSlots, listFilters, recordFields } from '../http/exports.ts'
+import { listFilterSlots, listFilters, recordFields, seesAll } from '../http/exports.ts'
 import { cannotRemoveSelf, lastSuperadmin } from './codes.ts'
 import type { Removed, Save, Users } from './exports.ts'
 import * as slots from './exports.ts'
@@ -54,7 +54,7 @@ export function openUserDirectory(deps: Deps): UserDirectory {
     const { user_id: userId, display_name: displayName, role = 'user' } = body
     const user = users.check({ userId, displayName, role })
     const saves: Save[] = []
-    for (const { value } of filled(slots.creationSlot)) saves.push(await value.prepare(body))
+    for (const { value } of filled(slots.creationSlot)) saves.push(await value.prepare(body, user))
     const values = recordFields.parse(fieldsIn(filled), body)
     return change(resourceWithRow(userId, filled), async em => {
       const inserted = await users.insert(em, user)
@@ -104,6 +104,13 @@ export function openUserDirectory(deps: Deps): UserDirectory {
 
   return { ...openUserReader(deps), create, update, remove }
 }
+
+/** Returns a user of a document with each value as the record would show it. Throws as `create` does. */
+export const normalizeEntry = (entry: UpdateBody, filled: SlotReader): UpdateBody => ({
+  ...entry,
+  ...(entry.display_name !== undefined && { display_name: normalizeDisplayName(entry.display_name) }),
+  ...recordFields.parse(fieldsIn(filled), entry)
+})
 
 /** The version covers the fields that a change accepts, not other data that plugins add. */
 export const resourceOf = (id: string, filled: SlotReader): Resource => ({
@@ -174,9 +181,9 @@ function openUserReader({ store, filled, users }: Deps): UserReader {
     }
   })
 
-  async function read(id: string, { role, userId }: Principal): Promise<UserRow> {
-    if (role !== 'superadmin' && userId !== id)
-      throw new Fault(notOwner, `only ${id} or a superadmin may read user ${id}`)
+  async function read(id: string, caller: Principal): Promise<UserRow> {
+    if (!seesAll(caller) && caller.userId !== id)
+      throw new Fault(notOwner, `your role allows you to read only yourself, not user ${id}`)
     return store.read(async em => userRow(await users.get(em, id), filled, em))
   }
 

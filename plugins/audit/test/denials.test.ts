@@ -79,6 +79,7 @@ t.test('anonymous callers get at most 1,000 entries a minute, which count all de
     path: '/v1/audit',
     resourceKind: null,
     resourceId: null,
+    resourceName: null,
     outcome: 'deny',
     status: 401,
     reason: 'unauthenticated',

@@ -28,6 +28,7 @@ t.test('a change is one entry with all fields', async t => {
       action: 'thing.make',
       resource_kind: 'thing',
       resource_id: 't1',
+      rule_name: null,
       outcome: 'allow',
       status: 201,
       reason: null,

@@ -5,6 +5,7 @@ import { Fault, wrongUsage } from '../../../kernel/base/errors.ts'
 import { Releases } from '../../../kernel/base/releases.ts'
 import { ownVersion } from '../../../kernel/base/version.ts'
 import { inDependencyOrder } from '../../../kernel/dependency-order.ts'
+import { pathArgument } from '../../../kernel/platform/path-problem.ts'
 import { openDataDir } from '../../../kernel/store/data-dir.ts'
 import { isStoreUrl, type Place, readPlace, storeUrls } from '../../../kernel/store/sql/database.ts'
 import type { PluginStore } from '../../../kernel/store/sql/migrations.ts'
@@ -67,7 +68,7 @@ export async function migrateStore(given: Migration): Promise<{ moved: Migrated;
 function targetOf({ args, dataDir, keys }: Migration): Place {
   const { to, password_file: passwordFile } = args
   const file = /^sqlite:(.+)$/.exec(to)?.[1]
-  if (file !== undefined) return resolve(file)
+  if (file !== undefined) return pathArgument('--to', file)
   if (!isStoreUrl(to)) {
     const password = 'give that as SVC_STORE_PASSWORD, in --password-file or in ~/.pgpass'
     throw new Fault(wrongUsage, `--to must be ${storeUrls}; ${password}`)

@@ -66,6 +66,7 @@ async function restoreFixture(t: Test) {
     `insert into kernel_store_value values ('generation', 'one'), ('leaf', '${fingerprint}')`,
     ...[client('gone', 'a'), client('revoked', 'b'), client('again', 'c'), client('same', 'd')],
     ...[user('ann', 'superadmin'), user('bob', 'superadmin'), user('eve', 'user'), user('off', 'user')],
+    ...[user('opal', 'operator'), user('vic', 'viewer')],
     ...[credential('kept', 'ann'), credential('ended', 'ann'), credential('rotated', 'ann')],
     "insert into auth_password values ('ann', 'before', 0, 1, null), ('bob', 'bob', 0, 1, null)",
     "insert into auth_session (id, user_id, token_hash, remote_addr, created_at, last_seen_at) values ('s', 'ann', 'x', '', 1, 1)",
@@ -90,7 +91,9 @@ t.test(
       "update kernel_client set token_hash = 'c2' where id = 'again'",
       "insert into kernel_spent_token values ('a', 'gone', 9), ('b', 'revoked', 9), ('c', 'again', 9)",
       client('late', 'l'),
-      "update kernel_user set role = 'user' where id = 'bob'",
+      "update kernel_user set role = 'operator' where id = 'bob'",
+      "update kernel_user set role = 'viewer' where id = 'opal'",
+      "update kernel_user set role = 'superadmin' where id = 'vic'",
       "delete from kernel_user where id = 'eve'",
       "update kernel_user set disabled = 1 where id = 'off'",
       "update kernel_credential set revoked_at = 9 where id = 'ended'",
@@ -106,7 +109,7 @@ t.test(
       'revoked clients': ['gone', 'revoked'],
       'clients with the token of a later enrollment': ['again'],
       'disabled users': ['eve', 'off'],
-      'users who are no longer superadmins': ['bob'],
+      'users whose role was lowered': ['bob', 'opal'],
       'revoked credentials': ['ann ended'],
       'rotated credentials': ['ann rotated'],
       'changed passwords of': ['ann'],
@@ -120,6 +123,14 @@ t.test(
       ),
       ['again c2 1', 'gone - 0', 'revoked - 0', 'same d 1']
     )
+    t.same(await query(target, 'select id, role from kernel_user order by id'), [
+      'ann superadmin',
+      'bob operator',
+      'eve user',
+      'off user',
+      'opal viewer',
+      'vic viewer'
+    ])
     t.same(await query(target, 'select hash from kernel_spent_token order by hash'), ['a', 'b', 'c'])
     t.same(
       await query(target, 'select id, token_hash, revoked_at is null from kernel_credential order by id'),

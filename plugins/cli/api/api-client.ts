@@ -194,18 +194,33 @@ async function refusalOf({ status, headers, text }: Reply, exitOf: Options['exit
   return new Fault(row, message, error?.details && { details: error.details })
 }
 
-/** Returns the origin of the operator API: the given one, else SVC_SERVER, else the default. */
+/** Returns the address of the operator API: the given one, else SVC_SERVER, else the default. */
 export const originIn = (given: unknown, env: Readonly<Record<string, string | undefined>>): string =>
   String(given ?? env['SVC_SERVER'] ?? 'http://127.0.0.1:7080')
 
-function urlOf(path: string, origin: string): URL {
-  try {
-    return new URL(path, origin)
-  } catch (cause) {
-    throw new Fault(wrongUsage, `${origin} is not an origin: give http://HOST:PORT or https://HOST`, {
-      cause
-    })
-  }
+/** Returns the URL of a path of the API. A server behind a proxy can have a path: https://HOST/sluice. */
+function urlOf(path: string, server: string): URL {
+  const { origin, pathname, username, password, search, hash } = parseServer(server)
+  if (username !== '' || password !== '')
+    throw new Fault(
+      wrongUsage,
+      'the address of the server has a user or a password: use SVC_TOKEN or sluice login'
+    )
+  if (search !== '' || hash !== '')
+    throw new Fault(
+      wrongUsage,
+      `${origin}${pathname} has a query or a fragment after it: give http://HOST:PORT or https://HOST/PATH`
+    )
+  return new URL(origin + pathname.replace(/\/+$/, '') + path)
+}
+
+function parseServer(server: string): URL {
+  const url = URL.parse(server)
+  if (url?.protocol === 'http:' || url?.protocol === 'https:') return url
+  throw new Fault(
+    wrongUsage,
+    `${server} is not the address of a server: give http://HOST:PORT or https://HOST/PATH`
+  )
 }
 
 const isExposed = ({ protocol, hostname }: URL): boolean =>

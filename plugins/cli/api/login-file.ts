@@ -1,6 +1,7 @@
 // The file of `sluice login`: one token per server, readable by its owner only.
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { homedir } from 'node:os'
+import { dirname, isAbsolute, join } from 'node:path'
 import { systemClock } from '../../../kernel/base/clock.ts'
 import { requirePrivateFile } from '../../../kernel/base/directory.ts'
 import { Fault, unauthenticated, wrongUsage } from '../../../kernel/base/errors.ts'
@@ -18,16 +19,25 @@ export interface Login {
 type Logins = Readonly<Record<string, Login>>
 
 export const loginFile = (env: Env): string =>
-  join(env['XDG_CONFIG_HOME'] || join(env['HOME'] ?? '.', '.config'), 'sluice', 'credentials.json')
+  join(configHome(env['XDG_CONFIG_HOME'] ?? '', env), 'sluice', 'credentials.json')
+
+/** The XDG specification forbids relative paths. */
+const configHome = (given: string, env: Env): string =>
+  isAbsolute(given) ? given : join(env['HOME'] || homedir(), '.config')
 
 export function readLogin(file: string, origin: string): Login | undefined {
   return URL.canParse(origin) ? read(file)[keyOf(origin)] : undefined
 }
 
-/** Returns the token from the environment, else from a login on this machine. Throws Fault if the login has expired. */
-export function tokenFor(origin: string, env: Env): string | undefined {
-  const given = env['SVC_TOKEN'] ?? env['SVC_OPERATOR_TOKEN']
-  if (given !== undefined) return given
+/** Returns the token from the environment, else from a login on this machine. Throws Fault if it cannot be used. */
+export async function tokenFor(origin: string, env: Env): Promise<string | undefined> {
+  for (const name of ['SVC_TOKEN', 'SVC_OPERATOR_TOKEN']) {
+    const given = env[name]
+    if (given === undefined) continue
+    if (/^[\w.~+/=-]+$/.test(given)) return given
+    const { requireSecret, tokenProblem } = await import('../../../kernel/platform/secret-problem.ts')
+    return requireSecret(name, given, tokenProblem)
+  }
   const login = readLogin(loginFile(env), origin)
   if (login && Date.parse(login.expires_at) <= systemClock.now())
     throw new Fault(
@@ -76,5 +86,8 @@ const isLogin = (value: unknown): value is Login =>
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null
 
-/** Scheme, host and port identify a server; a path does not. */
-const keyOf = (origin: string): string => new URL(origin).origin
+/** Scheme, host, port and path identify a server. */
+function keyOf(server: string): string {
+  const { origin, pathname } = new URL(server)
+  return origin + pathname.replace(/\/+$/, '')
+}

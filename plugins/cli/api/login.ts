@@ -12,7 +12,7 @@ import { type Login, loginFile, readLogin, writeLogin } from './login-file.ts'
 const lifetimeSecs = 7 * 24 * 3600
 
 const server = Type.Optional(
-  Type.String({ description: 'Origin of the operator API; default SVC_SERVER, else http://127.0.0.1:7080.' })
+  Type.String({ description: 'Address of the operator API; default SVC_SERVER, else http://127.0.0.1:7080.' })
 )
 const insecure_http = Type.Optional(
   Type.Boolean({ description: 'Send secrets over plain HTTP to another host.' })
@@ -102,7 +102,7 @@ async function exchange(call: Call, given: PasswordLogin): Promise<Login> {
   } finally {
     // The session also expires. A failure here must not hide a failure of the request above.
     await request('POST', '/v1/auth/logout', { headers }).catch((error: unknown) =>
-      call.print.line(`could not log out of the session: ${reasonOf(error)}`)
+      call.print.note(`could not log out of the session: ${reasonOf(error)}`)
     )
   }
 }
@@ -117,6 +117,6 @@ async function revoke(call: Call, origin: string, login: Login): Promise<void> {
   } catch (error) {
     if (!(error instanceof Fault)) throw error
     if (/^(unauthenticated|credential_not_found|user_not_found)$/.test(error.errorCode.code)) return
-    call.print.line(`could not revoke token ${id}, which stays valid until it expires: ${error.message}`)
+    call.print.note(`could not revoke token ${id}, which stays valid until it expires: ${error.message}`)
   }
 }

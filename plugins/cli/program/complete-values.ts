@@ -8,17 +8,26 @@ export const completeValues = defineCommand({
   examples: ['sluice complete /v1/clients client_name'],
   args: Type.Object({
     path: Type.String({ description: 'Path of a list in the operator API.' }),
-    property: Type.String({ description: 'Property of its rows, or several: client_name:listen_port.' })
+    property: Type.String({
+      description: 'Property of its rows, several as client_name:listen_port, or alternatives with commas.'
+    })
   }),
   positional: ['path', 'property'],
   async run({ api, args: { path, property }, print }) {
     const rows = await api.get<readonly Readonly<Record<string, unknown>>[]>(path) // the first page
-    const values = rows.map(row => property.split(':').map(name => row[name] ?? null))
-    print.line(
-      values
-        .filter(parts => !parts.includes(null))
-        .map(parts => parts.join(':'))
+    const forms = property.split(',')
+    const values = forms.flatMap(form => rows.flatMap(row => formatValue(form, row) ?? []))
+    print.text(
+      [...new Set(values)]
+        .filter(value => !/\p{C}/u.test(value)) // a line break would begin another value
         .join('\n')
     )
   }
 })
+
+/** Replaces the names of properties in a form such as client_name:listen_port. Returns null if one has no value. */
+function formatValue(form: string, row: Readonly<Record<string, unknown>>): string | null {
+  const names = form.match(/\w+/g) ?? []
+  if (names.some(name => (row[name] ?? null) === null)) return null
+  return form.replace(/\w+/g, name => String(row[name]))
+}

@@ -20,7 +20,7 @@ export function completion(commands: readonly Described[]): Command {
     positional: ['shell'],
     needs: 'nothing',
     async run({ args, print }) {
-      print.line(scripts[args.shell](tableOf([...commands, self])))
+      print.text(scripts[args.shell](tableOf([...commands, self])))
     }
   })
   return self
@@ -41,11 +41,11 @@ interface Values {
 /** Returns the words that may follow: commands after a group, options and choices after a command. */
 function tableOf(commands: readonly Described[]): Entry[] {
   const groups = new Map<string, Set<string>>([['', new Set(['--config', '--help', '--version'])]])
-  for (const { name } of commands) {
-    const [first = '', second] = name.split(' ')
-    groups.get('')?.add(first)
-    if (second !== undefined) groups.set(first, (groups.get(first) ?? new Set()).add(second))
-  }
+  for (const { name } of commands)
+    for (const [at, word] of name.split(' ').entries()) {
+      const group = name.split(' ').slice(0, at).join(' ')
+      groups.set(group, (groups.get(group) ?? new Set()).add(word))
+    }
   return [
     ...[...groups].map(([name, words]) => ({ name, words: [...words].sort() })),
     ...commands.flatMap(command =>
@@ -61,7 +61,7 @@ function tableOf(commands: readonly Described[]): Entry[] {
 /** Returns the command's name and its aliases. Aliases have completions but are not offered. */
 const namesOf = ({ name, aliases = [] }: Described): string[] => [
   name,
-  ...aliases.map(alias => `${name.split(' ', 1)[0]} ${alias}`)
+  ...aliases.map(alias => [...name.split(' ').slice(0, -1), alias].join(' '))
 ]
 
 /** Returns the choices of positional arguments that are a union of literals. */
@@ -92,36 +92,83 @@ const valueCases = (entries: readonly Entry[]): string =>
 const posix = (entries: readonly Entry[]): string =>
   entries.map(({ name, words }) => `    '${name}') words='${words.join(' ')}' ;;`).join('\n')
 
-const bash = (entries: readonly Entry[]): string => `_sluice() {
-  local cur=\${COMP_WORDS[COMP_CWORD]} path='' words='' word before='' values='' count=0
+/** Returns the groups within groups. */
+const subgroupsOf = (entries: readonly Entry[]): string[] =>
+  entries.flatMap(({ name }) =>
+    name.includes(' ') && entries.some(entry => entry.name.startsWith(`${name} `)) ? name : []
+  )
+
+/** Returns shell cases that add the third word of a command to its name. */
+const subgroups = (entries: readonly Entry[]): string =>
+  subgroupsOf(entries)
+    .map(name => `          '${name}') line="$line $word" ;;`)
+    .join('\n')
+
+/**
+ * Values come from a server that may be hostile: the script reads them line by line, compares them as text and quotes them.
+ * No word is expanded or evaluated. Variables are named so that none is special in zsh, where `path` is PATH.
+ */
+const bash = (entries: readonly Entry[]): string => `_sluice_offer() {
+  local line quoted
+  while IFS= read -r line; do
+    case $line in '') continue ;; "$2"*) ;; *) continue ;; esac
+    case $2:$line in -*|*:[!-]*) ;; *) continue ;; esac
+    printf -v quoted %q "$line"
+    case $1 in ?) # inside quotes
+      case $line in *[!a-zA-Z0-9_.:@%+,/=\\ -]*) continue ;; esac
+      quoted=$line ;;
+    esac
+    COMPREPLY+=("$quoted")
+  done
+}
+_sluice() {
+  local cur=\${COMP_WORDS[COMP_CWORD]} line='' words='' word before='' values='' count=0 plain quote='' newline=$'\\n'
   COMPREPLY=()
-  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+  for word in "\${COMP_WORDS[@]:1:$((COMP_CWORD - 1))}"; do
     case $before:$word in
       *:=) continue ;;
       --config:*|*:-*) ;;
-      *) path="\${path:+$path }$word" count=$((count + 1)) ;;
+      *)
+        case $line in
+${subgroups(entries)}
+          *)
+            count=$((count + 1))
+            case $count in 1) line=$word ;; 2) line="$line $word" ;; esac ;;
+        esac ;;
     esac
     before=$word
   done
   case $before in --config) return ;; esac
-  case $path in *' '*' '*) path=$(set -- $path; echo "$1 $2") ;; esac
-  case $path in
+  case $line in
 ${posix(entries)}
-    *) case \${path%% *} in
+    *) case \${line%% *} in
 ${posix(entries.filter(({ name }) => name !== '' && !name.includes(' '))).replaceAll(/^/gm, '  ')}
       esac ;;
   esac
   for word in "$before" "$((count - 2))"; do
-    case $path:$word in
+    case $line:$word in
 ${valueCases(entries)}
     esac
     case $values in ?*) break ;; esac
   done
-  case $cur in -*) ;; *) words=$(printf '%s\\n' $words | grep -v '^-') ;; esac
-  case $cur:$values in -*|*:) ;; *) words="$words $(sluice complete $values 2> /dev/null)" ;; esac
-  COMPREPLY=($(compgen -W "$words" -- "$cur"))
+  case $cur in [\\"\\']*) quote=\${cur:0:1} plain=\${cur:1} ;; *) plain=\${cur//\\\\/} ;; esac
+  _sluice_offer "" "$plain" <<< "\${words// /$newline}"
+  case $cur:$values in
+    -*|*:) ;;
+    *) _sluice_offer "$quote" "$plain" <<< "$(sluice complete "\${values% *}" "\${values##* }" 2> /dev/null)" ;;
+  esac
 }
 complete -o bashdefault -o default -F _sluice sluice`
+
+/** Returns the last words of groups next to a command: of `client key` for `client list`. */
+const otherGroups = (name: string, entries: readonly Entry[]): string[] => {
+  const words = name.split(' ')
+  if (words.length !== 2) return []
+  return subgroupsOf(entries).flatMap(group => {
+    const [first, last = ''] = group.split(' ')
+    return first === words[0] && last !== words[1] ? last : []
+  })
+}
 
 const scripts: Readonly<Record<Shell, (entries: readonly Entry[]) => string>> = {
   bash,
@@ -130,8 +177,10 @@ const scripts: Readonly<Record<Shell, (entries: readonly Entry[]) => string>> = 
     [
       'complete -c sluice -f',
       ...entries.flatMap(({ name, words, values = [] }) => {
-        const [first = '', second] = name.split(' ')
-        const seen = [first, second].filter(word => word).map(word => `__fish_seen_subcommand_from ${word}`)
+        const seen = [
+          ...name.split(' ').flatMap(word => (word === '' ? [] : `__fish_seen_subcommand_from ${word}`)),
+          ...otherGroups(name, entries).map(word => `not __fish_seen_subcommand_from ${word}`)
+        ]
         const condition = seen.length === 0 ? '__fish_use_subcommand' : seen.join('; and ')
         return [
           ...words.map(word =>

@@ -45,6 +45,7 @@ export interface Manifests {
   readonly sections: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   readonly specifiers: Readonly<Record<string, string>> // the configuration's key for each plugin
   readonly commands: readonly LoadedCommand[]
+  readonly firstTrusted: readonly string[] // see LoadedPlugins
 }
 
 export interface LoadedCommand {
@@ -84,10 +85,10 @@ export class InstalledCommands {
     return this.#manifests
   }
 
-  /** Returns descriptions of the commands that these words may name. */
+  /** Returns descriptions of the commands that these words, the first of the command line, may name. */
   async described(words: readonly string[]): Promise<readonly Described[]> {
     const all = this.#options.index.commands.filter(({ by }) => this.#enabled(by))
-    const chosen = all.find(({ name }) => name === words[0] || name === words.join(' '))
+    const chosen = all.find(({ name }) => `${words.join(' ')} `.startsWith(`${name} `))
     if (words[0] === 'agent' && !chosen) {
       const builtin = all.filter(({ name }) => name.startsWith('agent '))
       return [...builtin, ...(await this.#installedForAgent())]

@@ -1,7 +1,7 @@
 import { dirname, resolve } from 'node:path'
+import { importExternal } from '../../../config/plugins.ts'
 import { inDependencyOrder } from '../../../kernel/dependency-order.ts'
 import type { ConfigFile } from '../../../kernel/platform/config-file.ts'
-import { importExternal } from '../../../kernel/platform/plugins/import-plugin.ts'
 import { type Builtin, loadPlugins, pluginSections } from '../../../kernel/platform/plugins/load-plugins.ts'
 import type { Plugin } from '../../../kernel/plugin.ts'
 import type { Slot } from '../../../kernel/slot.ts'
@@ -14,7 +14,7 @@ export async function loadManifests(
   { commands: own = [] }: CommandModule,
   file: ConfigFile | null
 ): Promise<Manifests> {
-  const { plugins, sections, specifiers } = await loadPlugins<Plugin>({
+  const { plugins, sections, specifiers, firstTrusted } = await loadPlugins<Plugin>({
     half: 'plugin',
     builtin,
     table: file === null ? {} : pluginSections(file.table, file.placeOf),
@@ -30,6 +30,7 @@ export async function loadManifests(
     plugins,
     sections,
     specifiers,
+    firstTrusted,
     commands: commands.map(command => ({ command: withExtraArgs(command, filled), filled }))
   }
 }

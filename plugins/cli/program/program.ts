@@ -1,4 +1,4 @@
-import { Command as Program } from 'commander'
+import { type OutputConfiguration, Command as Program } from 'commander'
 import type { TObject, TSchema } from 'typebox'
 import type { Command } from '../../../kernel/cli/command.ts'
 import { quantityHelp } from '../../../kernel/platform/quantity.ts'
@@ -13,7 +13,7 @@ const configOption: Option = ['--config <file>', 'TOML configuration of the serv
 
 const needsOptions: Readonly<Record<Command['needs'], readonly Option[]>> = {
   api: [
-    ['--server <origin>', 'Origin of the operator API; default SVC_SERVER, else http://127.0.0.1:7080.'],
+    ['--server <origin>', 'Address of the operator API; default SVC_SERVER, else http://127.0.0.1:7080.'],
     [
       '--cacert <file>',
       'PEM file with the authorities to trust; default SVC_CACERT, else those of the login.'
@@ -32,36 +32,41 @@ const addedTo = ({ args, needs }: Described): readonly Option[] => [
   ['--output <format>', 'table or json', 'table']
 ]
 
-/** Builds the commander program. Commands with the same first word form a group. */
+/** Builds the commander program. Commands with the same first words form a group. */
 export function openProgram<C extends Described>(
   version: string,
   commands: readonly C[],
   run: (command: C, args: Args) => Promise<void>,
-  writeErr = (text: string): void => void process.stderr.write(text)
+  streams: OutputConfiguration = {}
 ): Program {
   const program = new Program('sluice')
     .description('Self-hosted TCP and UDP port forwarding for fleets.')
     .version(version)
     .option(...configOption)
     .exitOverride()
-    .configureOutput({ writeErr })
+    .configureOutput(streams)
     .showHelpAfterError('see --help')
   const groups = new Map<string, Program>()
-  /** Returns the second words of a group, as its description: 'list, show'. */
-  const verbsOf = (group: string): string =>
-    commands
-      .flatMap(({ name }) => (name.startsWith(`${group} `) ? [name.slice(group.length + 1)] : []))
-      .sort()
-      .join(', ')
-  const groupOf = (name: string): Program => {
-    const group = groups.get(name) ?? program.command(name).description(verbsOf(name)).exitOverride()
+  /** Returns the next words of a group, as its description: 'list, show'. */
+  const verbsOf = (group: string): string => {
+    const verbs = commands.flatMap(({ name }) =>
+      name.startsWith(`${group} `) ? (name.slice(group.length + 1).split(' ', 1)[0] ?? []) : []
+    )
+    return [...new Set(verbs)].sort().join(', ')
+  }
+  const groupOf = (words: readonly string[]): Program => {
+    const name = words.join(' ')
+    const present = words.length === 0 ? program : groups.get(name)
+    if (present) return present
+    const word = words.at(-1) ?? ''
+    const group = groupOf(words.slice(0, -1)).command(word).description(verbsOf(name)).exitOverride()
     groups.set(name, group)
     return group
   }
 
   for (const command of commands.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
-    const [first = '', second] = command.name.split(' ')
-    const parent = second === undefined ? program : groupOf(first)
+    const words = command.name.split(' ')
+    const parent = groupOf(words.slice(0, -1))
     const add = (word: string, options: { readonly hidden: boolean }): void => {
       const sub = parent.command(word, options).description(command.summary).exitOverride()
       describe(sub, command)
@@ -71,7 +76,7 @@ export function openProgram<C extends Described>(
         await run(command, { ...snake(options), ...bare })
       })
     }
-    add(second ?? first, { hidden: false })
+    add(words.at(-1) ?? '', { hidden: false })
     for (const alias of command.aliases ?? []) add(alias, { hidden: true })
   }
   return program

@@ -15,7 +15,7 @@ interface Options {
   readonly server: Pick<Server, 'http' | 'depsOf'>
   readonly plugins: readonly Plugin[]
   readonly started: GivenConfig
-  /** Reads the configuration again. Throws Fault if it is invalid. */
+  /** Reads and judges the configuration again. Throws Fault if it is invalid. */
   readonly reread: () => Reread
   readonly log: LeveledLog
 }

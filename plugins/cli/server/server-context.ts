@@ -12,9 +12,11 @@ import type { Plugin } from '../../../kernel/plugin.ts'
 import { pluginProblems } from '../../../kernel/plugin-problems.ts'
 import { validateSettings } from '../../../kernel/settings.ts'
 import { kernelStore } from '../../../kernel/store/kernel-store.ts'
+import { listensIn, tryListen } from '../../http/listener-exports.ts'
 import type { Manifests } from '../program/installed-commands.ts'
-import { checkFilesystem } from './check-filesystem.ts'
 import type { Reread } from './config-reload.ts'
+import { isLocked } from './is-locked.ts'
+import { judgeConfiguration } from './judge-configuration.ts'
 import { dataDirOf, type GivenKeys, logOptions, readServerKeys } from './read-server-keys.ts'
 import { serve } from './serve.ts'
 
@@ -25,6 +27,7 @@ interface Context {
   readonly plugins: readonly Plugin[]
   readonly sections: ServerOptions['sections']
   readonly specifiers: Manifests['specifiers']
+  readonly firstTrusted: Manifests['firstTrusted']
   readonly file: ConfigFile | null
 }
 
@@ -33,7 +36,7 @@ interface Lifetime {
   readonly acquired: Releases // of services that `open` starts
 }
 
-type ServerContext = Pick<CommandCall<object>, 'keys' | 'dataDir' | 'stores' | 'open' | 'serve'>
+type ServerContext = Pick<CommandCall<object>, 'keys' | 'dataDir' | 'stores' | 'open' | 'serve' | 'check'>
 
 export function openServerContext(
   context: Context,
@@ -48,6 +51,13 @@ export function openServerContext(
     },
     dataDir: () => dataDirOf(keys().keys),
     stores: [kernelStore, ...context.plugins],
+    async check() {
+      const current = keys()
+      const dataDir = dataDirOf(current.keys)
+      const server = judgeConfiguration({ ...context, ...current, dataDir })
+      const isRunning = isLocked(dataDir)
+      for (const listen of listensIn(server)) await tryListen(listen, isRunning)
+    },
     async open(plugin) {
       const current = keys()
       const { depsOf, releases } = await wire(
@@ -60,7 +70,10 @@ export function openServerContext(
       const read = keys()
       const current = { ...read, keys: { ...defaults, ...read.keys } }
       return serve({
-        options: log => optionsOf(context, current, log),
+        options(log) {
+          for (const text of context.firstTrusted) log.warn('plugin.trusted', text)
+          return optionsOf(context, current, log)
+        },
         reread: () => rereadOf(context, given, defaults),
         log: logOptions(current.keys),
         onLog,
@@ -77,7 +90,7 @@ const optionsOf = (
   log: ServerOptions['log']
 ): ServerOptions => {
   const dataDir = dataDirOf(keys)
-  checkFilesystem(dataDir)
+  judgeConfiguration({ plugins, sections, keys, placeOf, dataDir })
   return { plugins, sections, keys, placeOf, version, log, dataDir }
 }
 
@@ -96,10 +109,14 @@ function rereadOf(context: Context, given: Table, defaults: Table): Reread {
   const wanted = new Set([...Object.keys(builtin), ...Object.keys(table)].filter(isEnabledIn(table)))
   const others = [...wanted].filter(name => !running.includes(name))
   const leaving = running.filter(name => !wanted.has(name))
-  return {
+  const next = {
     keys: { ...defaults, ...keys },
     placeOf,
-    sections: Object.fromEntries(plugins.map(sectionOf)),
+    sections: Object.fromEntries(plugins.map(sectionOf))
+  }
+  judgeConfiguration({ plugins, dataDir: dataDirOf(next.keys), ...next })
+  return {
+    ...next,
     otherPlugins: [...others, ...leaving].map(name => `plugins.${name}`)
   }
 }

@@ -6,7 +6,8 @@ import { copyStore } from './copy-store.ts'
 
 const unavailable = (why: string, cause?: unknown): Fault =>
   new Fault(storeUnavailable, `the store accepts no changes at present: ${why}; nothing was changed`, {
-    cause
+    cause,
+    details: { retry_after_secs: 5 }
   })
 
 interface Options {
@@ -28,10 +29,11 @@ export function watchDisk(file: string, { onFailure, onCopied }: Options): Disk 
 
   function failed(error: unknown): never {
     for (let cause = error; cause instanceof Error; cause = cause.cause) {
-      const [, code] = /^SQLITE_(FULL|READONLY|CANTOPEN|IOERR\w*|CORRUPT|NOTADB)/.exec(codeOf(cause)) ?? []
+      const [, code] =
+        /^SQLITE_(BUSY|LOCKED|FULL|READONLY|CANTOPEN|IOERR\w*|CORRUPT|NOTADB)/.exec(codeOf(cause)) ?? []
       if (code === undefined) continue
       const isBroken = /CORRUPT|NOTADB|FSYNC/.test(code) // after a failed fsync, data may be lost
-      const refusal = isBroken ? null : code.startsWith('IOERR') ? refusalOf(file) : reasonOf(cause)
+      const refusal = isBroken ? null : refusalFor(code, cause, file)
       const reported = refusal === null ? cause : unavailable(refusal, error)
       onFailure(reported)
       throw refusal === null ? error : reported
@@ -44,6 +46,11 @@ export function watchDisk(file: string, { onFailure, onCopied }: Options): Disk 
     failed,
     beforeMigrations: async copyTo => onCopied(await copyStore(file, copyTo))
   }
+}
+
+function refusalFor(code: string, cause: Error, file: string): string | null {
+  if (/BUSY|LOCKED/.test(code)) return `another program has locked ${file}; end it`
+  return code.startsWith('IOERR') ? refusalOf(file) : reasonOf(cause)
 }
 
 const codeOf = (error: Error): string => ('code' in error ? String(error.code) : '')

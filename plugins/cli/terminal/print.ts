@@ -22,6 +22,7 @@ export function openPrint(
 ): Print {
   const json = (value: object): void => out(JSON.stringify(value, null, 2))
   return {
+    format: output,
     data(value, columns, last) {
       if (output === 'json') return json(value)
       if (!Array.isArray(value)) out(record(value as Row, columns, terminal))
@@ -34,7 +35,8 @@ export function openPrint(
     },
     done: (text, result) => (output === 'json' ? json(result) : out(text)),
     value: (name, text) => (output === 'json' ? json({ [name]: text }) : out(text)),
-    line: text => (output === 'json' ? err(text) : out(text))
+    text: out,
+    note: err
   }
 }
 
@@ -107,7 +109,7 @@ const styles: Readonly<Record<string, Style>> = {
 }
 
 function paintedCell(name: string, cell: string, terminal: Terminal | undefined): string {
-  const style = /(^|_)(state|status|health)$/.test(name) ? styles[cell] : undefined
+  const style = /(^|_)(state|status|health)$/.test(name) ? styles[cell.replace(/: .*/, '')] : undefined
   return style && terminal ? terminal.paint(style, cell) : cell
 }
 

@@ -83,3 +83,30 @@ t.test('an operation is sent with its path and query, and a list is read to the 
     'DELETE /v1/rules/a%2Fb?ack_timeout_secs=3'
   ])
 })
+
+t.test('the path of the server is used for every request, also of later pages', async t => {
+  const asked: (string | undefined)[] = []
+  const server = createServer(({ url }, response) => {
+    asked.push(url)
+    if (!url?.includes('cursor')) response.setHeader('link', '</v1/rules?cursor=x>; rel="next"')
+    response.end('[]')
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+
+  for (const path of ['/sluice', '/sluice/']) await apiOf(`http://127.0.0.1:${port}${path}`).list('/v1/rules')
+
+  t.same(new Set(asked), new Set(['/sluice/v1/rules', '/sluice/v1/rules?cursor=x']))
+})
+
+t.test('an address of a server that would be used in part is refused', async t => {
+  for (const [server, message] of [
+    ['http://ann:secret@127.0.0.1', /has a user or a password/],
+    ['http://127.0.0.1/?a=b', /has a query or a fragment/],
+    ['http://127.0.0.1/#x', /has a query or a fragment/],
+    ['127.0.0.1:7080', /is not the address of a server/],
+    ['ftp://127.0.0.1', /is not the address of a server/]
+  ] as const)
+    await t.rejects(apiOf(server).get('/v1/clients'), { errorCode: { code: 'usage' }, message }, server)
+})

@@ -1,7 +1,10 @@
 import { spawnSync } from 'node:child_process'
-import t from 'tap'
+import { readdirSync } from 'node:fs'
+import t, { type Test } from 'tap'
 import { Type } from 'typebox'
 import { type Command, defineCommand } from '../../../kernel/cli/command.ts'
+import { ruleValues } from '../../rules/command-exports.ts'
+import { completeValues } from '../program/complete-values.ts'
 import { completion } from '../program/completion.ts'
 
 const command = (name: string, args = {}): Command =>
@@ -14,6 +17,11 @@ const commands = [
   command('client list'),
   command('client rename', { new_name: Type.String() }),
   {
+    ...command('token key move', { key: values('key') }),
+    positional: ['key']
+  },
+  command('token list', { long: Type.Optional(Type.Boolean()) }),
+  {
     ...command('rule move', { rule: values('rule'), by: Type.Optional(values('user')) }),
     positional: ['rule']
   },
@@ -25,12 +33,14 @@ const commands = [
 
 async function script(shell: string): Promise<string> {
   const lines: string[] = []
-  const print = { line: (text: string) => void lines.push(text), data() {} }
+  const print = { text: (text: string) => void lines.push(text), data() {} }
   await completion(commands).run({ args: { shell }, print } as never) // the command uses nothing else
   return lines.join('\n')
 }
 
-const skip = spawnSync('bash', ['--version']).error ? 'bash is not installed' : false
+const without = (shell: string) =>
+  spawnSync(shell, ['--version']).error ? `${shell} is not installed` : false
+const skip = without('bash')
 
 t.test('bash completes commands, groups and options', { skip }, async t => {
   const table: readonly [string[], string][] = [
@@ -49,7 +59,13 @@ t.test('bash completes commands, groups and options', { skip }, async t => {
     [['rule', 'move', 'x', ''], ''],
     [['rule', 'move', '--by', ''], '/v1/users-user_id'],
     [['rule', 'move', '--'], '--by --config --output --help'],
-    [['rule', 'remove', 'x', 'y', '/'], '/v1/rules-rule_id']
+    [['rule', 'remove', 'x', 'y', '/'], '/v1/rules-rule_id'],
+    [['token', ''], 'key list'],
+    [['token', 'list', '--l'], '--long'],
+    [['token', 'key', ''], 'move'],
+    [['token', 'key', 'move', ''], '/v1/keys-key_id'],
+    [['token', 'key', 'move', 'x', ''], ''],
+    [['token', 'key', 'move', '--o'], '--output']
   ]
   const bash = await script('bash')
   for (const [args, expected] of table) {
@@ -63,6 +79,96 @@ t.test('bash completes commands, groups and options', { skip }, async t => {
   }
 })
 
+/** Names that a server may send, and that a shell would evaluate, expand or split. */
+const hostile = [
+  '$(touch evaluated)',
+  '`touch evaluated`',
+  '*',
+  '~root',
+  'a b',
+  "it's",
+  'say "hi"',
+  'a;touch evaluated',
+  '$HOME',
+  '!!',
+  '\\x',
+  '-rf',
+  'plain'
+]
+const listing = hostile.map(name => `'${name.replaceAll("'", "'\\''")}'`).join(' ')
+
+/** Runs a script in a directory with one file, and returns its output and the names of all files. */
+function runIn(t: Test, shell: string, text: string) {
+  const cwd = t.testdir({ file: '' })
+  const { stdout, stderr } = spawnSync(shell, ['-c', text], { encoding: 'utf8', cwd })
+  t.equal(stderr, '')
+  return { lines: stdout.split('\n').filter(line => line !== ''), files: readdirSync(cwd) }
+}
+
+t.test('names from the server are neither evaluated nor expanded in bash', { skip }, async t => {
+  const text = `${await script('bash')}
+    sluice() { printf '%s\\n' ${listing}; }
+    offer() { COMP_WORDS=(sluice rule move "$1") COMP_CWORD=3; _sluice; printf '%s\\n' "\${COMPREPLY[@]}"; }
+    offer ''; echo --; offer '$(t'; echo --; offer "'a"; echo --; offer 'a\\ '
+    for word in "\${COMPREPLY[@]}"; do eval "printf '%s\\n' $word"; done`
+
+  const { lines, files } = runIn(t, 'bash', text)
+
+  t.same(files, ['file'])
+  const offered = lines.slice(0, lines.indexOf('--'))
+  t.same(offered.length, hostile.length - 1, 'all but the name that looks like an option')
+  t.same(lines.slice(offered.length), ['--', '\\$\\(touch\\ evaluated\\)', '--', 'a b', '--', 'a\\ b', 'a b'])
+  const read = runIn(t, 'bash', `printf '%s\\n' ${offered.join(' ')}`)
+  t.same(
+    read.lines,
+    hostile.filter(name => name !== '-rf'),
+    'each word stands for its name'
+  )
+})
+
+t.test(
+  'names from the server are neither evaluated nor expanded in zsh',
+  { skip: without('zsh') },
+  async t => {
+    const text = `autoload -Uz compinit && compinit -D
+    ${await script('zsh')}
+    sluice() { printf '%s\\n' ${listing}; }
+    offer() {
+      emulate -L sh; setopt kshglob noshglob braceexpand ksharrays
+      COMP_WORDS=(sluice rule move "$1") COMP_CWORD=3; _sluice; printf '%s\\n' "\${COMPREPLY[@]}"
+    }
+    offer ''`
+
+    const { lines, files } = runIn(t, 'zsh', text)
+
+    t.same(files, ['file'])
+    const read = runIn(t, 'zsh', `printf '%s\\n' ${lines.join(' ')}`)
+    t.same(
+      read.lines,
+      hostile.filter(name => name !== '-rf')
+    )
+  }
+)
+
+t.test(
+  'names from the server are neither evaluated nor expanded in fish',
+  { skip: without('fish') },
+  async t => {
+    const text = `${await script('fish')}
+    function sluice; printf '%s\\n' ${listing.replaceAll("'\\''", "\\'")}; end
+    complete -C 'sluice rule move '`
+
+    const { lines, files } = runIn(t, 'fish', text)
+
+    t.same(files, ['file'])
+    for (const name of hostile.filter(name => name !== '-rf'))
+      t.ok(
+        lines.some(line => line.includes(name.slice(0, 2))),
+        name
+      )
+  }
+)
+
 t.test('the scripts for zsh and fish have the same completions', async t => {
   t.match(await script('zsh'), /bashcompinit[\s\S]*complete .*-F _sluice sluice/)
   t.match(
@@ -71,6 +177,32 @@ t.test('the scripts for zsh and fish have the same completions', async t => {
   )
   t.match(
     await script('fish'),
+    /from list; and not __fish_seen_subcommand_from key' -l long/,
+    'an option of `token list` is not one of `token key list`'
+  )
+  t.match(
+    await script('fish'),
     /from move' -l by -r -a '\(sluice complete \/v1\/users user_id 2> \/dev\/null\)'/
   )
+})
+
+t.test('rules are offered by name and by place, each once, without those that have none', async t => {
+  const rule = { name: null, client_name: 'paris', listen_port: 8080, protocol: 'tcp' }
+  const rows = [
+    { ...rule, name: 'web' },
+    { ...rule, name: 'web', client_name: 'lyon' },
+    { ...rule, listen_port: 53, protocol: 'udp' },
+    { ...rule, client_name: null }
+  ]
+  const lines: string[] = []
+  const [path, property] = ruleValues.values
+  const call = {
+    args: { path, property },
+    api: { get: async () => rows },
+    print: { text: (text: string) => lines.push(text) }
+  }
+
+  await completeValues.run(call as never) // only what the command uses
+
+  t.same(lines.join().split('\n'), ['web', 'paris:8080/tcp', 'lyon:8080/tcp', 'paris:53/udp'])
 })

@@ -17,7 +17,7 @@ export default definePlugin({
       summary: 'Greet.',
       args: Type.Object({}),
       needs: 'nothing',
-      run: async ({ print }) => print.line('hello')
+      run: async ({ print }) => print.text('hello')
     })
   ]
 })

@@ -56,7 +56,8 @@ t.test('no API command loads manifests, ORM, schemas, wire or log', async t => {
   const dir = t.testdir({ 'fleet.json': '{"rules":[{}]}' })
   const api = createServer(({ method = '', url = '' }, response) => {
     const isList = method === 'GET' && !/openapi|\/(me|rules\/.+)$/.test(url)
-    const body = isList ? [] : { components: { schemas: {} }, user_id: 'ann', targets: [] }
+    const rules = [{ targets: [] }] // of apply-checks
+    const body = isList ? [] : { components: { schemas: {} }, user_id: 'ann', targets: [], rules }
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body))
   }).listen(0, '127.0.0.1')
   t.teardown(() => api.close())

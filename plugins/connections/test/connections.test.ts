@@ -51,6 +51,23 @@ t.test('a connection is closed by its id, once', async t => {
   t.match(await server.call('DELETE', other), gone, 'a connection of an earlier process')
 })
 
+t.test('the filter for a protocol takes it in any case, and refuses others by their code', async t => {
+  const { server, agent, push, open } = await openApp(t)
+  await push('ann', 8080)
+  agent.engine.openConnections = [open(1)]
+
+  t.match(await server.call('GET', '/v1/connections?protocol=TCP'), {
+    status: 200,
+    body: [{ protocol: 'tcp' }]
+  })
+  t.match(await server.call('GET', '/v1/connections?protocol=Udp'), { status: 200 })
+  for (const method of ['GET', 'DELETE'] as const)
+    t.match(await server.call(method, '/v1/connections?protocol=sctp'), {
+      status: 400,
+      body: { error: { code: 'validation.protocol' } }
+    })
+})
+
 t.test('a filter is required, counted first, and sent to the edge', async t => {
   const { server, agent, push, open } = await openApp(t)
   await push('ann', 8080)
@@ -80,7 +97,7 @@ t.test('a filter is required, counted first, and sent to the edge', async t => {
     {
       rules: [agent.engine.opened[0]?.id],
       ids: null,
-      source: '198.51.100.0/24',
+      sources: ['198.51.100.0/24'],
       target: { address: '10.0.0.1', port: 80 }
     }
   ])

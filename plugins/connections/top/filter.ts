@@ -1,4 +1,7 @@
 // The filter as text: 'source=198.51.100.0/24 owner=ann'.
+import type { Api } from '../../../kernel/cli/command.ts'
+import { findRuleId } from '../../rules/command-exports.ts'
+
 const keys = ['source', 'rule', 'client', 'owner', 'protocol', 'target'] as const
 export type Filters = { readonly [K in (typeof keys)[number]]?: string }
 
@@ -19,11 +22,11 @@ export const filterText = (filter: Filters): string =>
     .map(([key, value]) => `${key}=${value}`)
     .join(' ')
 
-/** Returns the API query. */
-export function queryOf({ rule, protocol, ...filter }: Filters) {
+/** Returns the API query. Throws `rule_not_found`, or `usage` if several rules match. */
+export async function loadQuery(api: Api, { rule, protocol, ...filter }: Filters) {
   return {
     ...filter,
-    ...(rule !== undefined && { rule_id: rule }),
+    ...(rule !== undefined && { rule_id: await findRuleId(api, rule) }),
     ...(protocol !== undefined && { protocol: protocol as 'tcp' | 'udp' }) // the server refuses others
   }
 }

@@ -4,7 +4,7 @@ import { Fault } from '../../../kernel/base/errors.ts'
 import type { Api } from '../../../kernel/cli/command.ts'
 import type { ConnectionsEvent } from '../schema.ts'
 import type { Sort } from '../wire.ts'
-import { type Filters, queryOf } from './filter.ts'
+import { type Filters, loadQuery } from './filter.ts'
 
 const silenceMs = 5_000 // events arrive every second
 const retryMs = 1_000
@@ -54,9 +54,9 @@ async function readStream(
   const silent = new AbortController()
   const watch = () => systemClock.after(silenceMs, () => silent.abort())
   let unwatch = watch()
-  const query = { ...queryOf(filter), sort, limit }
   const either = AbortSignal.any([signal, silent.signal])
   try {
+    const query = { ...(await loadQuery(api, filter)), sort, limit }
     for await (const { data } of api.events('GET /v1/connections/stream', { query }, either)) {
       unwatch()
       unwatch = watch()

@@ -6,7 +6,7 @@ import type { Api, CommandCall } from '../../../kernel/cli/command.ts'
 import type { ConnectionsEvent } from '../schema.ts'
 import type { ColumnName } from './column-names.ts'
 import { type Column, columnNamed, columns } from './columns.ts'
-import { type Filters, filterText, parseFilter, queryOf } from './filter.ts'
+import { type Filters, filterText, loadQuery, parseFilter } from './filter.ts'
 import { followStream } from './follow-stream.ts'
 import { frame, rowsOnPage, type State, shownRows } from './frame.ts'
 import { editPrompt, type Prompt } from './prompt.ts'
@@ -37,7 +37,7 @@ export async function runTop(options: TopOptions): Promise<void> {
 /** Prints one frame of all rows after the second event, since rates need two. */
 async function printOnce({ api, print, signal, filter, sort, limit }: TopOptions): Promise<void> {
   const state = openState(api, filter, sort)
-  const query = { ...queryOf(filter), sort: state.sort.first, limit }
+  const query = { ...(await loadQuery(api, filter)), sort: state.sort.first, limit }
   let before: ConnectionsEvent | null = null
   for await (const { data: event } of api.events('GET /v1/connections/stream', { query }, signal)) {
     if (before) {
@@ -244,7 +244,7 @@ class Top {
     const filter = this.#filter
     const text = filterText(filter)
     if (text === '') return this.#set({ message: 'set a filter first: press f' })
-    const query = queryOf(filter)
+    const query = await loadQuery(this.#options.api, filter)
     const { matched } = await this.#options.api.call('DELETE /v1/connections', {
       query: { ...query, dry_run: true }
     })

@@ -25,17 +25,18 @@ export const certificate = defineCheck({
     'certificate.waiting': {
       status: 'warn',
       when: 'another certificate waits for activation',
-      remedy: 'when waiting_for in sluice cert show is empty, stop the server and run sluice cert activate'
+      remedy:
+        'after sluice cert rotate, wait; otherwise, when waiting_for in sluice cert show is empty, stop the server and run sluice cert activate'
     },
     'certificate.expired': {
       status: 'warn',
       when: 'the certificate has expired; agents check only the pin',
-      remedy: 'rotate it when convenient: sluice cert reissue --rotate'
+      remedy: 'rotate it when convenient: sluice cert rotate'
     },
     'certificate.expires': {
       status: 'warn',
       when: 'the certificate expires within three weeks; agents check only the pin',
-      remedy: 'rotate it when convenient: sluice cert reissue --rotate'
+      remedy: 'rotate it when convenient: sluice cert rotate'
     }
   },
   async run({ dir, keys, now, query }) {

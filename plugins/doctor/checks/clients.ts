@@ -1,19 +1,25 @@
 // Versions and last connections of clients, from the store.
 import { ownVersion } from '../../../kernel/base/version.ts'
 import { isAtLeast } from '../../../kernel/base/version-range.ts'
+import { conflictShownMs } from '../../clients/exports.ts'
 import { defineCheck, type Finding } from '../exports.ts'
 import { formatAge, listNames } from '../finding-text.ts'
 
 const hourMs = 3_600_000
 const offlineMs = 7 * 24 * hourMs
 
-type FindingId = 'clients.older' | 'clients.newer' | 'clients.unseen' | 'clients.offline'
+type FindingId = 'clients.older' | 'clients.newer' | 'clients.unseen' | 'clients.offline' | 'clients.conflict'
 
 interface Row {
   readonly name: string
   readonly version: string | null
   readonly enrolled: number
   readonly seen: number | null
+}
+
+interface Conflict {
+  readonly name: string
+  readonly addresses: string | readonly string[] // PostgreSQL parses JSON
 }
 
 export const clients = defineCheck<FindingId>({
@@ -40,9 +46,21 @@ export const clients = defineCheck<FindingId>({
       status: 'warn',
       when: 'a client has been offline for a week',
       remedy: 'run sluice agent doctor on its host; or remove the client: sluice client delete'
+    },
+    'clients.conflict': {
+      status: 'fail',
+      when: 'two agents use the bundle of one client, so one of them has no control stream; a host was copied',
+      remedy:
+        'stop the agent on the copy and enroll it under its own name: sluice client enroll NAME; if you do not know the copy, the token was stolen: sluice client re-enroll CLIENT'
     }
   },
   async run({ now, query }) {
+    const conflicts = await query<Conflict>(
+      'clients_instance_conflict',
+      `select client.name, conflict.remote_addrs as addresses from clients_instance_conflict conflict
+       join kernel_client client on client.id = conflict.client_id
+       where conflict.seen_at > ${now - conflictShownMs} order by client.name`
+    )
     const rows = await query<Row>(
       'kernel_client',
       `select name, agent_version as version, enrolled_at as enrolled, last_seen_at as seen
@@ -72,9 +90,38 @@ export const clients = defineCheck<FindingId>({
       ({ name, seen }) => `${name} for ${formatAge(now - (seen ?? 0))}`,
       'offline'
     )
+    const addressesOf = ({ addresses }: Conflict): string =>
+      (typeof addresses === 'string' ? (JSON.parse(addresses) as string[]) : addresses).join(' and ')
+    if (conflicts.length > 0)
+      found.unshift({
+        id: 'clients.conflict',
+        message: listNames(conflicts.map(conflict => `${conflict.name} from ${addressesOf(conflict)}`))
+      })
     return found.length > 0
       ? found
       : [{ ok: `${rows.length} enrolled, none with another known version than ${ours}` }]
+  }
+})
+
+export const approvals = defineCheck({
+  name: 'approvals',
+  roles: ['server'],
+  findings: {
+    'approvals.waiting': {
+      status: 'warn',
+      when: 'a client has waited for an approval for more than an hour, so it has no rules',
+      remedy: 'run sluice client approve CLIENT; or, if you do not know the host: sluice client revoke CLIENT'
+    }
+  },
+  async run({ now, query }) {
+    const rows = await query<{ name: string }>(
+      'clients_admission',
+      `select client.name from clients_admission admission
+       join kernel_client client on client.id = admission.client_id
+       where admission.pending_since < ${now - hourMs} and client.revoked_at is null order by client.name`
+    )
+    if (rows.length === 0) return [{ ok: 'no client waits for an approval' }]
+    return [{ id: 'approvals.waiting', message: listNames(rows.map(({ name }) => name)) }]
   }
 })
 

@@ -37,7 +37,7 @@ export const endpoint = defineCheck<FindingId>({
     'endpoint.unusable': {
       status: 'fail',
       when: 'the endpoint is not HOST:PORT, or the certificate does not cover its host',
-      remedy: 'see sluice cert reissue --san and sluice settings'
+      remedy: 'see sluice cert rotate --san and sluice settings'
     },
     'endpoint.silent': {
       status: 'fail',

@@ -6,6 +6,7 @@ import { numberIn } from '../host.ts'
 
 const wantedPipe = 2 ** 20
 const wantedPages = 4096 // 16 MiB
+const pageBytes = 4096
 
 type FindingId = 'engine.portable' | 'engine.kernel' | 'engine.pipe_size' | 'engine.pipe_pages'
 
@@ -30,7 +31,7 @@ export const engine = defineCheck<FindingId>({
     },
     'engine.pipe_pages': {
       status: 'warn',
-      when: 'a user can fill fewer than 4,096 pages of pipes, so only the first transfers get large pipes',
+      when: 'the pipes of a user have fewer than 4,096 pages in total; the default of 16,384 suffices for 64 stalled transfers at once, and the bytes of further ones are copied',
       remedy: 'sysctl fs.pipe-user-pages-soft=16384'
     }
   },
@@ -65,6 +66,9 @@ export function checkLimits({ host }: Pick<DoctorContext, 'host'>, version: stri
   const pages = numberIn(host, '/proc/sys/fs/pipe-user-pages-soft')
   if (pages !== null && pages !== 0 && pages < wantedPages)
     // 0: no limit
-    found.push({ id: 'engine.pipe_pages', message: `fs.pipe-user-pages-soft is ${pages}` })
+    found.push({
+      id: 'engine.pipe_pages',
+      message: `fs.pipe-user-pages-soft is ${pages}, enough for ${Math.floor((pages * pageBytes) / wantedPipe)} stalled transfers`
+    })
   return found
 }

@@ -119,17 +119,19 @@ export const targets = defineCheck({
   findings: {
     'targets.failed': {
       status: 'warn',
-      when: 'a health check from a connected client to a target fails',
+      when: 'a connected client cannot reach a target of a rule',
       remedy:
-        'sluice rule show RULE_ID shows the time of the last failure; check the target and the network path to it'
+        'sluice rule show RULE_ID shows the reason and the time of the last failure; check the target and the network path to it'
     }
   },
   async run({ metrics }) {
     const samples = await metrics()
     if (samples === null) return [{ ok: 'not checked: no running server serves metrics' }]
-    const failed = samples.filter(({ name, value }) => name === 'svc_rule_target_healthy' && value === 0)
-    if (failed.length === 0) return [{ ok: 'no health check fails' }]
-    const named = failed.map(({ labels: { target, rule } }) => `${target} of rule ${rule}`)
-    return [{ id: 'targets.failed', message: `failed: ${listNames(named, 3)}` }]
+    const failed = samples.filter(({ name }) => name === 'svc_rule_target_failed')
+    if (failed.length === 0) return [{ ok: 'no target has failed' }]
+    const named = failed.map(
+      ({ labels: { target, rule, reason } }) => `${target} of rule ${rule}${reason ? ` (${reason})` : ''}`
+    )
+    return [{ id: 'targets.failed', message: `${failed.length} failed: ${listNames(named, 3)}` }]
   }
 })

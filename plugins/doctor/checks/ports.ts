@@ -3,10 +3,12 @@ import { connect, createServer } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { firstFreePort, lowPortRemedy } from '../../../kernel/platform/low-port.ts'
 import { type DoctorContext, defineCheck, type Finding } from '../exports.ts'
+import { sharedListens } from '../other-half.ts'
 
 const connectMs = 3_000
 
 type FindingId =
+  | 'port.shared'
   | 'port.taken'
   | 'port.privileged'
   | 'port.address'
@@ -18,6 +20,12 @@ export const ports = defineCheck<FindingId>({
   name: 'ports',
   roles: ['server', 'agent'],
   findings: {
+    'port.shared': {
+      status: 'fail',
+      when: 'server and agent on this host want the same port, so the one that starts later fails',
+      remedy:
+        'give one of them another port: SVC_AGENT_METRICS_LISTEN, or metrics_listen in agent.toml, is for the agent alone; SVC_METRICS_LISTEN is read by both'
+    },
     'port.taken': {
       status: 'fail',
       when: 'another process listens on a configured address',
@@ -56,7 +64,12 @@ export const ports = defineCheck<FindingId>({
       ([key, value]) => key.endsWith('_listen') && typeof value === 'string'
     )
     const found = await Promise.all(listens.map(([key, value]) => checkPort(context, key, String(value))))
-    const flat = found.flat()
+    const own = listens.map(([key, value]) => ({ key, text: String(value) }))
+    const shared = sharedListens(context, own, process.env).map(([one, other]) => ({
+      id: 'port.shared' as const,
+      message: `${one.key} ${one.text} is also ${other.key} ${other.text} of the ${context.role === 'server' ? 'agent' : 'server'} on this host`
+    }))
+    const flat = [...shared, ...found.flat()]
     return flat.length > 0 ? flat : [{ ok: 'no address is configured' }]
   }
 })

@@ -1,6 +1,8 @@
 // The saved rules of an agent: their ports on this host, and the host names of their targets.
-import { Resolver } from 'node:dns/promises'
 import { isIP } from 'node:net'
+import type { Lookup } from '../../../agent/resolver/dns-lookup.ts'
+import type { SearchList } from '../../../agent/resolver/search-list.ts'
+import { systemClock } from '../../../kernel/base/clock.ts'
 import { firstFreePort } from '../../../kernel/platform/low-port.ts'
 import { loadSavedRules, type SavedRule } from '../../rules/command-exports.ts'
 import { type DoctorContext, defineCheck, type Finding } from '../exports.ts'
@@ -75,40 +77,58 @@ export const resolver = defineCheck<ResolverFindingId>({
   },
   async run({ dir, host }) {
     const { openHosts } = await import('../../../agent/resolver/hosts.ts')
+    const { parseSearchList, withoutDot } = await import('../../../agent/resolver/search-list.ts')
     const inFile = openHosts()
     const { savedRules } = await loadSavedRules()
     const hosts = savedRules(dir).flatMap(({ targets }) => targets.map(({ host }) => host))
-    const names = [...new Set(hosts)].filter(host => isIP(host) === 0 && inFile(host) === null)
+    const names = [...new Set(hosts)].filter(host => isIP(host) === 0 && inFile(withoutDot(host)) === null)
     if (names.length === 0) return [{ ok: 'no target of a saved rule has a host name' }]
     const servers = host.nameServers()
     if (servers.length === 0) return [{ id: 'resolver.none', message: 'there is no name server' }]
-    return resolve(names.slice(0, maxNames), servers)
+    return lookUpAll(names.slice(0, maxNames), {
+      servers,
+      search: parseSearchList(host.read('/etc/resolv.conf') ?? '')
+    })
   }
 })
 
+interface NameService {
+  readonly servers: readonly string[]
+  readonly search: SearchList
+}
+
 const maxNames = 50 // to look up per run
 
-async function resolve(
+async function lookUpAll(
   names: readonly string[],
-  servers: readonly string[]
+  service: NameService
 ): Promise<Finding<ResolverFindingId>[]> {
-  const answers = await Promise.all(names.map(name => lookUpError(name, servers)))
-  const isDead = (code: string | null): boolean => /^(ETIMEOUT|ECONNREFUSED)$/.test(code ?? '')
-  if (answers.every(isDead))
-    return [{ id: 'resolver.silent', message: `no answer from ${servers.join(', ')} (${answers[0]})` }]
-  const wrong = names.filter((_, at) => answers[at] !== null)
+  const answers = await Promise.all(names.map(name => lookUp(name, service)))
+  if (!answers.some(({ isAnswered }) => isAnswered))
+    return [{ id: 'resolver.silent', message: `no answer from ${service.servers.join(', ')}` }]
+  const wrong = names.filter((_, at) => !answers[at]?.ok)
   if (wrong.length === 0) return [{ ok: `${names.length} host names resolve` }]
   return [{ id: 'resolver.name', message: listNames(wrong) }]
 }
 
-/** Returns the DNS error code for a name, or null if it has an address. */
-async function lookUpError(name: string, servers: readonly string[]): Promise<string | null> {
-  const resolver = new Resolver({ timeout: 1_000, tries: 2 })
-  resolver.setServers(servers)
-  try {
-    await Promise.any([resolver.resolve4(name), resolver.resolve6(name)])
-    return null
-  } catch (error) {
-    return String((error as AggregateError).errors[0]?.code) // errors of node:dns have a code
+/** Looks a name up like the agent. `isAnswered`: a name server answered, if only with an error. */
+async function lookUp(name: string, { servers, search }: NameService) {
+  const { dnsLookup, lookUpAddresses } = await import('../../../agent/resolver/dns-lookup.ts')
+  let isAnswered = false
+  const lookup: Lookup = signal => {
+    const query = dnsLookup(servers)(signal)
+    return (name, family) =>
+      query(name, family).then(
+        addresses => {
+          isAnswered = true
+          return addresses
+        },
+        error => {
+          if (!/^(ETIMEOUT|ECANCELLED|ECONNREFUSED)$/.test(error.code)) isAnswered = true
+          throw error
+        }
+      )
   }
+  const { ok } = await lookUpAddresses({ names: search(name), known: null }, lookup, systemClock)
+  return { ok, isAnswered }
 }

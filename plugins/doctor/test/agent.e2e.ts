@@ -36,6 +36,20 @@ t.test('an unreachable server, a wrong pin, a revoked agent and an invalid bundl
   t.same(await agent(other), ['agent.bundle'])
 })
 
+t.test("an agent on its server's host that does not deny the server's ports is found", async t => {
+  const check = async (server_endpoint: string, deny_local_ports: number[] = []) => {
+    const dir = stateDir(t, makeBundle({ server_endpoint }))
+    return idsOf(await runCheck('guardrails', {}, { dir, role: 'agent', keys: { deny_local_ports } }))
+  }
+
+  t.same(await check('127.0.0.1:7443'), ['guardrails.server_ports'])
+  t.same(await check('[::1]:7443'), ['guardrails.server_ports'])
+  t.same(await check('localhost:7443'), ['guardrails.server_ports'])
+  t.same(await check('127.0.0.1:7443', [7080, 7081, 7443]), [])
+  t.same(await check('192.0.2.1:7443'), [])
+  t.same(await check('nowhere.invalid:7443'), [])
+})
+
 t.test('a missing enrollment, a foreign bind address and a damaged journal are found', async t => {
   const dir = stateDir(t, null)
   writeFileSync(join(dir, 'agent.toml'), 'bind = ["192.0.2.9"]\n', { mode: 0o600 })
@@ -118,6 +132,17 @@ t.test('missing and silent name servers and names without an address are found',
   t.same(await resolver(address), ['resolver.name'])
   const good = await openDns(t, { 'db.invalid': ['127.0.0.1'] }, 60)
   t.same(await resolver(good.address), [])
+})
+
+t.test('names are looked up as the agent does: in the search domains of the host', async t => {
+  const dir = stateDir(t, null)
+  saveRule(dir, 80)
+  const { address } = await openDns(t, { 'db.invalid.corp.test': ['127.0.0.1'] }, 60)
+  const host = hostWithFiles({ '/etc/resolv.conf': 'search corp.test\noptions ndots:2\n' })
+
+  const found = await runCheck('resolver', { ...host, nameServers: () => [address] }, { dir, role: 'agent' })
+
+  t.same(idsOf(found), [])
 })
 
 t.test('a large journal is found', async t => {

@@ -87,6 +87,27 @@ t.test('an API certificate that is unreadable, expired or for another name is fo
   t.same(idsOf(await runCheck('api', {}, { keys, now: Date.now() + 9 * dayMs })), ['api.certificate_expired'])
 })
 
+t.test('an edge with the host name of the API is found', async t => {
+  const keys = {
+    operator_http_listen: '127.0.0.1:7080',
+    operator_http_public_origin: 'https://hub.example:8443'
+  }
+  const query = async <R>() =>
+    [
+      { name: 'paris', address: 'Hub.example' },
+      { name: 'oslo', address: 'oslo.example' }
+    ] as R[]
+  const read = (path: string) => (path === '/data/agent/bundle.json' ? '{}' : null)
+
+  t.match(await runCheck('api-host', {}, { keys, query }), [
+    { id: 'api.shared_host', message: /^paris: same/ }
+  ])
+  t.match(await runCheck('api-host', { read }, { keys, dir: '/data' }), [{ id: 'api.shared_host' }])
+  t.match(await runCheck('api-host', {}, { keys: { operator_http_listen: '127.0.0.1:7080' } }), [
+    { ok: /no edge/ }
+  ])
+})
+
 t.test(
   'an endpoint that agents cannot use is found',
   { skip: notOnPostgres('it finds store and certificate by a directory') },

@@ -64,6 +64,8 @@ t.test('low limits of the network are found', async t => {
   })
   const at = (port: number) => ({ isRunning: true, keys: { x_listen: `127.0.0.1:${port}` } })
   t.same(idsOf(await runCheck('ports', reserved, at(40_003))), ['port.silent', 'port.outgoing'])
+  const shared = hostWithFiles({ '/etc/sluice/agent.toml': 'metrics_listen = "127.0.0.1:1"\n' })
+  t.same(idsOf(await runCheck('ports', shared, at(1))), ['port.shared', 'port.silent'])
   t.same(idsOf(await runCheck('ports', reserved, at(40_001))), ['port.silent'])
 })
 

@@ -40,6 +40,11 @@ function fill(db: Database.Database, now: number): void {
   client('new', { agent_version: '99.0.0', last_seen_at: now + 3_600_000 })
   client('never', {})
   client('gone', { agent_version: ownVersion(), last_seen_at: now - 8 * dayMs })
+  client('waiting', { agent_version: ownVersion(), last_seen_at: now })
+  insert(db, 'clients_admission', { client_id: 'waiting', pending_since: now - dayMs })
+  const remote_addrs = JSON.stringify(['192.0.2.1', '192.0.2.2'])
+  insert(db, 'clients_instance_conflict', { client_id: 'old', seen_at: now, remote_addrs })
+  insert(db, 'clients_instance_conflict', { client_id: 'new', seen_at: now - dayMs, remote_addrs })
   insert(db, 'enrollment', { name: 'unused', created_at: now - dayMs, expires_at: now - 1 })
   insert(db, 'rules', { id: 'r1', client_id: 'old', state: 'failed', state_reason: 'port_in_use' })
   insert(db, 'rules', { id: 'r2', client_id: 'old', state: 'pending', state_changed_at: now - dayMs })
@@ -76,7 +81,9 @@ t.test('findings from a store and its directory are reported', async t => {
     'clients.newer': /new 99\.0\.0/,
     'clients.unseen': /never/,
     'clients.offline': /gone for 8 days/,
+    'clients.conflict': /^old from 192\.0\.2\.1 and 192\.0\.2\.2$/,
     'enrollments.expired': /unused/,
+    'approvals.waiting': /^waiting$/,
     'rules.failed': /r1 \(port_in_use\)/,
     'rules.waiting': /r2 pending for 24 hours/,
     'quotas.exhausted': /^ann on old$/,
@@ -180,7 +187,7 @@ t.test('findings from the metrics of the running process are reported', async t 
     metric('process_max_fds', 100_000),
     metric('process_open_fds', 90_000),
     metric('svc_build_info', 1, { version: '1.0.0' }),
-    metric('svc_rule_target_healthy', 0, { target: '10.0.0.1:80', rule: 'r' })
+    metric('svc_rule_target_failed', 1, { target: '10.0.0.1:80', rule: 'r', reason: 'refused' })
   ]
   const metrics = { metrics: async () => samples }
 

@@ -215,3 +215,58 @@ t.test('an error names the invalid field of a question', async t => {
   }))
     t.match(await ask(8080, { [field]: value }), { status: 400, text: new RegExp(`/${field}`) })
 })
+
+t.test(
+  'a question takes TCP in any case, as rules do, and refuses other protocols by their code',
+  async t => {
+    const { push, ask } = await openApp(t)
+    await push(8080)
+
+    for (const protocol of ['tcp', 'TCP', 'Tcp'])
+      t.match(await ask(8080, { protocol }), { status: 200, body: { outcome: 'forwarded' } }, protocol)
+    t.match(await ask(8080, { protocol: 'UDP' }), {
+      status: 200,
+      body: { outcome: 'no_rule', steps: [{}, { id: 'udp/8080' }] }
+    })
+    for (const protocol of ['sctp', '', ' tcp', 'tcp\n', 'tcpx', 6, null, ['tcp']])
+      t.match(
+        await ask(8080, { protocol }),
+        { status: 400, body: { error: { code: 'validation.protocol', details: { field: '/protocol' } } } },
+        JSON.stringify(protocol)
+      )
+  }
+)
+
+t.test('an owner with probes that fill an agent does not keep others from probing', async t => {
+  const { server, agent, push, grant, ask } = await openApp(t)
+  const silent = await openTarget(t, () => {})
+  const [ann, bob, root] = (['ann', 'bob', 'root'] as const).map(user => ({
+    user,
+    role: user === 'root' ? ('superadmin' as const) : ('user' as const),
+    by: 'api_token' as const
+  }))
+  for (const caller of [ann!, bob!]) {
+    await server.as(caller)('GET', '/v1/users/me')
+    await grant(caller.user, agent.clientId)
+  }
+  await push(8080, { owner: 'ann', targets: [{ host: '127.0.0.1', port: silent }] })
+  const ofBob = await push(8081, { owner: 'bob' })
+  const probe = (port: number, caller: Parameters<typeof ask>[2]) => ask(port, { probe: true }, caller)
+
+  const noisy = ['operator' as const, ann!, root!].flatMap(caller => [
+    probe(8080, caller),
+    probe(8080, caller)
+  ])
+  t.match(await Promise.race(noisy), {
+    body: { outcome: 'unknown', decided_by: { reason: 'too_many_probes' } }
+  })
+  const quiet = await probe(8081, bob!)
+  const change = await server.call<{ state: string }>('PATCH', `/v1/rules/${ofBob}`, {
+    targets: [{ host: '127.0.0.1', port: silent }]
+  })
+
+  t.equal(change.body.state, 'active', 'changes do not wait for probes')
+  t.match(quiet, { status: 200, body: { outcome: 'forwarded', decided_by: { kind: 'target' } } })
+  await server.clock.advance(3_000)
+  await Promise.all(noisy)
+})

@@ -64,7 +64,7 @@ const guards: readonly Fault[] = [
   {
     name: 'the source is not among those that are allowed',
     says: 'refused source_denied',
-    step: { reason: 'source_denied', text: /not among allow_sources/ },
+    step: { reason: 'source_denied', text: /not in allow_sources/ },
     async seed(edge) {
       const { port } = await good(edge, { allow_sources: ['192.0.2.0/24'] })
       await refused(port, '127.0.0.44')

@@ -1,4 +1,5 @@
 import type { Plugin } from '../../../kernel/plugin.ts'
+import { callersOf } from '../../http/exports.ts'
 import { type Field, fieldOf, fieldsOf, type Schema } from './fields.ts'
 import { type Chapter, code, fieldsTable, table } from './markdown.ts'
 
@@ -32,18 +33,13 @@ interface Found {
   readonly operation: Operation
 }
 
-const accessText: Readonly<Record<string, string>> = {
-  public: 'Access: public.',
-  user: 'Access: users, for their own objects.',
-  superadmin: 'Access: superadmins.'
-}
-
 /** Returns a chapter for each route of the plugin. Pages and files are not in the OpenAPI document. */
 export const routesOf = ({ name, routes = [] }: Plugin, document: Document): Chapter[] => {
   const found = operationsOf(document, name)
-  return routes.map(({ method, url, action, summary, access }) => {
+  return routes.map(route => {
+    const { method, url, action, summary } = route
     const operation = found.find(({ operation }) => operation.operationId === action)
-    const text = `${summary} ${accessText[access]}`
+    const text = `${summary} Access: ${callersOf(route)}.`
     const parts = operation ? [...requestOf(operation), ...responsesOf(operation), errorsOf(operation)] : [] // a page or file
     const title = code(`${method} ${url.replaceAll(/:(\w+)/g, '{$1}')}`)
     return { title, text: [text, ...parts.filter(part => part !== '')].join('\n\n') }

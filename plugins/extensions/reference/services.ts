@@ -23,6 +23,7 @@ export function openServices(plugins: readonly Plugin[], store: Database) {
     identity: openIdentity({ store, clock: systemClock, operatorToken: null }),
     control,
     codec,
+    dataDir: '',
     document: () => ({}),
     metrics: () => filledFor('kernel')(metricsSlot),
     config: defaultConfig(plugins.find(plugin => plugin.name === name)),
@@ -68,10 +69,12 @@ const control: Control = {
     forget: notRunning,
     wake() {},
     deliver: notRunning,
+    deliverAll: notRunning,
     refuse() {}
   },
   fingerprint: '',
   certificate: '',
+  serve() {},
   configuredEndpoint: null,
   port: () => 0,
   metrics: notRunning

@@ -171,7 +171,7 @@ t.test('the reference of a folder starts nothing and writes nothing', async t =>
     /^# acme-idle 1\.0\.0$/m,
     /^- May: run any code as the user of the process, answer requests, store tables, store values of rules, export metrics, change how rules are forwarded$/m,
     /^\| `acme_idle_idle_secs` \| integer, 1 to 86400 \| for new connections \| `rule\.acme-idle 1\.0\.0` \| Idle time of this rule, in seconds\. \|$/m,
-    /^### `GET \/v1\/acme-idle`\n\nRules that set an idle time\. Access: superadmins\.$/m,
+    /^### `GET \/v1\/acme-idle`\n\nRules that set an idle time\. Access: viewers, operators and superadmins\.$/m,
     /^### `sluice acme-idle list`$/m,
     /^\| `acme_idle_rules` \| gauge \| Rules that set an idle time\. \|$/m,
     /^`acme_idle_idle`\n\n\| Column \| Type \| +\|\n\| --- \| --- \| --- \|\n\| `rule_id` \| text \| primary key \|\n\| `secs` \| integer \| +\|$/m,

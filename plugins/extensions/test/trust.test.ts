@@ -10,10 +10,10 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { importExternal } from '../../../kernel/platform/plugins/import-plugin.ts'
 import { loadPlugins } from '../../../kernel/platform/plugins/load-plugins.ts'
-import { lockFileIn, trust } from '../../../kernel/platform/plugins/plugin-lock.ts'
 import { conform } from '../../../kit/public.ts'
+import { importExternal } from '../trust/import-external.ts'
+import { lockFileIn, trust } from '../trust/plugin-lock.ts'
 
 const pluginSource = (variant: string) =>
   `export default { name: 'acme', version: '1.2.3', kernel: '^2.0.0', variant: '${variant}' }\n`
@@ -141,12 +141,77 @@ t.test('files that other users can write are refused and not recorded', async t 
   await t.rejects(load(), { message: /others may write acme\/lib;/ })
 })
 
-t.test('the hash does not cover node_modules of the plugin', async t => {
-  const { dir, load } = trustFixture(t)
+/** Installs a package beside the plugin or in it. Returns its file. */
+function install(modules: string, name: string, manifest: object = {}): string {
+  const folder = join(modules, name)
+  mkdirSync(folder, { recursive: true, mode: 0o755 })
+  writeFileSync(
+    join(folder, 'package.json'),
+    JSON.stringify({ name, type: 'module', main: 'index.js', ...manifest })
+  )
+  writeFileSync(join(folder, 'index.js'), 'export default 1\n')
+  for (const file of ['package.json', 'index.js']) chmodSync(join(folder, file), 0o644)
+  return join(folder, 'index.js')
+}
+
+t.test('a changed dependency of a trusted plugin does not run until it is trusted again', async t => {
+  const { dir, file, load } = trustFixture(t)
+  const manifest = { name: 'acme', version: '1.2.3', type: 'module', dependencies: { near: '1', far: '1' } }
+  writeFileSync(join(dir, 'acme/package.json'), JSON.stringify(manifest))
+  const files = {
+    near: install(join(dir, 'acme/node_modules'), 'near', { optionalDependencies: { '@s/deep': '1' } }),
+    undeclared: install(join(dir, 'acme/node_modules'), 'undeclared'),
+    far: install(join(dir, 'node_modules'), 'far'),
+    deep: install(join(dir, 'node_modules'), '@s/deep')
+  }
   await load()
-  mkdirSync(join(dir, 'acme/node_modules/x'), { recursive: true })
-  writeFileSync(join(dir, 'acme/node_modules/x/index.js'), '')
   await t.resolves(load())
+
+  for (const [name, changed] of Object.entries(files)) {
+    writeFileSync(changed, 'export default 2\n')
+    const message = new RegExp(
+      `its dependency .*${name} has changed since acme 1.2.3.*sluice plugin trust ./acme`,
+      's'
+    )
+    await t.rejects(load(), { message }, name)
+    trust('./acme', file, dir)
+    await t.resolves(load(), name)
+  }
+  install(join(dir, 'acme/node_modules'), 'added')
+  await t.rejects(load(), { message: /its dependency .*added has changed/ })
+})
+
+t.test('a dependency that other users can write is refused', async t => {
+  const { dir, load } = trustFixture(t)
+  const evil = install(join(dir, 'acme/node_modules'), 'evil')
+  await load()
+  chmodSync(evil, 0o666)
+
+  await t.rejects(load(), {
+    message: /others may write evil\/index.js; run: chmod -R go-w .*node_modules\/evil/s
+  })
+})
+
+t.test('a plugin cannot load an undeclared file that other users can write', async t => {
+  const { dir, file, load } = trustFixture(t)
+  const stray = install(join(dir, 'node_modules'), 'stray')
+  const source = pluginSource('one').replace(' }\n', ", load: () => import('stray') }\n")
+  writeFileSync(file, source)
+  const [plugin] = (await load()).plugins as unknown as { load(): Promise<unknown> }[]
+  chmodSync(stray, 0o666)
+
+  await t.rejects(Promise.resolve(plugin?.load()), { message: /others may write stray\/index.js/ })
+  chmodSync(stray, 0o644)
+  await t.resolves(Promise.resolve(plugin?.load()))
+})
+
+t.test('a first load says which files are trusted now', async t => {
+  const { load } = trustFixture(t)
+
+  const [text = ''] = (await load()).firstTrusted
+
+  t.match(text, /plugin \.\/acme \(acme 1.2.3, sha256 [0-9a-f]{64}\) was loaded for the first time/)
+  t.same((await load()).firstTrusted, [])
 })
 
 t.test('a trusted plugin can be loaded while it is being checked', async t => {

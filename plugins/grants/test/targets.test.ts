@@ -11,6 +11,8 @@ t.test('an entry is normalized', async t => {
     ['[fd00::1]', 'fd00::1'],
     ['[FD00::/8]:443', '[fd00::/8]:443'],
     ['::ffff:10.0.0.0/104', '10.0.0.0/8'],
+    ['10.0.0.1/8', '10.0.0.0/8'],
+    ['[2001:DB8::1/32]:443', '[2001:db8::/32]:443'],
     ['DB.Example.:5000-5010', 'db.example:5000-5010']
   ] as const) {
     t.equal(formatTarget(parseTarget(given, '/targets/0')), kept, given)
@@ -55,4 +57,17 @@ t.test('every port of a range must be allowed, by one entry or by several', asyn
     ['some.example', 443, 443, false]
   ] as const)
     t.equal(allows(list, { host, from, to }), expected, `${host} ${from}-${to}`)
+})
+
+t.test('an IPv6 address that leads to an IPv4 address must be in the list with it', async t => {
+  const parse = (entries: readonly string[]) => entries.map(entry => parseTarget(entry, '/targets'))
+  const outside = { host: '64:ff9b::a9fe:a9fe', from: 80, to: 80 }
+  const inside = { ...outside, host: '64:ff9b::a00:1' }
+
+  t.notOk(allows(parse(['10.0.0.0/8']), inside))
+  t.notOk(allows(parse(['64:ff9b::/96']), inside))
+  t.ok(allows(parse(['64:ff9b::/96', '10.0.0.0/8']), inside))
+  t.notOk(allows(parse(['64:ff9b::/96', '10.0.0.0/8']), outside))
+  t.notOk(allows(parse(['::/0']), { ...outside, host: '2002:a9fe:a9fe::1' }))
+  t.ok(allows(parse(['::/0']), { ...outside, host: '2001:db8::1' }))
 })

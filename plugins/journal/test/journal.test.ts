@@ -66,6 +66,34 @@ t.test('one call shows why a rule failed over while the server was offline', asy
   t.ok(edge.includes('started') && edge.includes('connected'), String(edge))
 })
 
+t.test('the journal shows that flows left a silent target, once in ten minutes', async t => {
+  const { server, agent, push, reported } = await openApp(t)
+  const { rule_id } = await push()
+  const redialed = (from: number, to: number, ...addresses: readonly [string, string]): void =>
+    agent.engine.emit({
+      kind: 'flow-redialed',
+      ruleId: agent.engine.opened.at(-1)?.id ?? 0,
+      from,
+      to,
+      addresses
+    })
+
+  for (let i = 0; i < 3; i++) redialed(0, 1, '10.0.0.1', '10.0.0.2')
+  redialed(0, 0, '10.0.0.1', '10.0.0.9')
+  await server.clock.advance(600_000)
+  redialed(0, 1, '10.0.0.1', '10.0.0.2')
+
+  const rows = await reported(rule_id, 'kind=failover', rows => rows.length === 3)
+  t.strictSame(
+    rows.map(({ from, to, cause, details }) => [from, to, cause, details]),
+    [
+      ['10.0.0.1:80', '10.0.0.2:80', 'no_answer', { target: '10.0.0.1:80' }],
+      ['10.0.0.1:80', '10.0.0.9:80', 'no_answer', { target: '10.0.0.1:80' }],
+      ['10.0.0.1:80', '10.0.0.2:80', 'no_answer', { target: '10.0.0.1:80' }]
+    ]
+  )
+})
+
 t.test('a rule fails back to its first target, and to none when all targets have failed', async t => {
   const { agent, push, reported, health } = await openApp(t)
   const { rule_id } = await push()

@@ -5,10 +5,12 @@ import type { CommandCall } from '../../../kernel/cli/command.ts'
 import { pushOptionsSlot } from '../../rules/command-exports.ts'
 import { commands, fills } from '../commands.ts'
 
+const id = '01K9ZJ4M5N6P7Q8R9S0TABCDEF'
+
 async function label(noun: string, given: readonly string[]) {
   const requests: unknown[] = []
   const call = {
-    args: { [noun]: 'x', label: given },
+    args: { [noun]: noun === 'rule' ? id : 'x', label: given },
     api: {
       send: async (...request: unknown[]) => {
         requests.push(request)
@@ -31,7 +33,7 @@ t.test('the command label sends a merge patch', async t => {
   t.same((await label('grant', ['env=prod'])).requests, [
     ['PATCH', '/v1/grants/x', { labels: { env: 'prod' } }]
   ])
-  t.same((await label('rule', ['env-'])).requests, [['PATCH', '/v1/rules/x', { labels: { env: null } }]])
+  t.same((await label('rule', ['env-'])).requests, [['PATCH', `/v1/rules/${id}`, { labels: { env: null } }]])
 })
 
 t.test('an invalid label is refused without a request', async t => {

@@ -87,6 +87,7 @@ t.test(
   async t => {
     const { call, push, clientId, get } = await labelsFixture(t)
     const { body: rule } = await push({ labels })
+    const definition = { client: 'edge', listen_port: 8080, targets: [{ host: '10.0.0.1', port: 80 }] }
     const many = Object.fromEntries(Array.from({ length: 33 }, (_, i) => [`k${i}`, '']))
 
     for (const [given, field] of [
@@ -108,7 +109,10 @@ t.test(
       t.match(await call('PATCH', `/v1/clients/${clientId}`, { labels: given }), wrong, JSON.stringify(given))
       t.match(await call('POST', '/v1/users', { user_id: 'bo', display_name: 'Bo', labels: given }), wrong)
       t.match(await push({ listen_port: 1, labels: given }), wrong)
-      t.match(await call('PUT', `/v1/rules/${rule.rule_id}`, { labels: given }), wrong)
+      t.match(
+        await call('PUT', `/v1/rules/${rule.rule_id}/definition`, { ...definition, labels: given }),
+        wrong
+      )
       t.match(await call('POST', '/v1/client-enrollments', { name: 'lyon', labels: given }), wrong)
     }
     const most = { [`${'a'.repeat(63)}.${'b'.repeat(63)}/${'c'.repeat(63)}`]: 'd'.repeat(63), empty: '' }
@@ -138,7 +142,9 @@ t.test('a change of rule labels sends no push, and changes the ETag', async t =>
   const before = await objects(clientId)
   const read = await call<LabelledReply>('GET', `/v1/rules/${rule.rule_id}`)
 
-  const put = await call('PUT', `/v1/rules/${rule.rule_id}`, { labels: { env: 'dev' } })
+  const put = await call('PATCH', `/v1/rules/${rule.rule_id}`, {
+    labels: { env: 'dev', 'example.com/tier': null }
+  })
 
   t.match(put, { status: 200, body: { labels: { env: 'dev' }, state: 'active' } })
   t.strictSame(await objects(clientId), before)
@@ -146,7 +152,7 @@ t.test('a change of rule labels sends no push, and changes the ETag', async t =>
   t.not(again.headers['etag'], read.headers['etag'])
   t.equal(again.headers['etag'], put.headers['etag'])
   const late = { 'if-match': String(read.headers['etag']) }
-  t.match(await call('PUT', `/v1/rules/${rule.rule_id}`, { labels: {} }, late), { status: 412 })
+  t.match(await call('PATCH', `/v1/rules/${rule.rule_id}`, { labels: null }, late), { status: 412 })
   t.strictSame((await get(rule.rule_id))['labels'], { env: 'dev' })
 })
 
@@ -155,13 +161,14 @@ t.test('a whole rule without labels does not change them, and null removes them'
   const { body: rule } = await push({ labels })
   const whole = { listen_port: 8080, targets: [{ host: '10.0.0.1', port: 80 }] }
 
-  t.match(await call('PUT', `/v1/rules/${rule.rule_id}`, whole), { status: 200, body: { labels } })
   const definition = { client: 'edge', ...whole, targets: [{ host: '10.0.0.2', port: 80 }] }
   t.match(await call('PUT', `/v1/rules/${rule.rule_id}/definition`, definition), {
     status: 200,
     body: { labels }
   })
-  t.match(await call('PUT', `/v1/rules/${rule.rule_id}`, { labels: null }), { status: 200 })
+  t.match(await call('PUT', `/v1/rules/${rule.rule_id}/definition`, { ...definition, labels: null }), {
+    status: 200
+  })
   t.strictSame((await get(rule.rule_id))['labels'], {})
 })
 
@@ -183,7 +190,7 @@ t.test('only callers that can change a record can label it', async t => {
   const { body: rule } = await push()
 
   for (const [method, url] of [
-    ['PUT', `/v1/rules/${rule.rule_id}`],
+    ['PATCH', `/v1/rules/${rule.rule_id}`],
     ['PATCH', `/v1/clients/${clientId}`],
     ['PATCH', '/v1/users/ann']
   ] as const)

@@ -24,7 +24,9 @@ t.test('quotas are set, cleared, shown, listed and deleted from the command line
         data: value => void printed.push(value),
         done: text => void lines.push(text),
         value() {},
-        line: text => void lines.push(text)
+        format: 'table',
+        note: text => void lines.push(text),
+        text: text => void lines.push(text)
       }
     }
     const command = plugin.commands?.find(command => command.name === name)

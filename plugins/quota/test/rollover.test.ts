@@ -36,7 +36,11 @@ const delivered = (
   span,
   startSecs: Math.floor(atMs / 60_000) * 60,
   bytesIn,
-  bytesOut: 0
+  bytesOut: 0,
+  datagramsIn: 0,
+  datagramsOut: 0,
+  connections: 0,
+  refused: 0
 })
 
 t.test('over 20 years of a jumping clock, no period comes back and each begins without usage', async t => {

@@ -25,7 +25,9 @@ t.test('commands set and remove limits of a rule and of an owner', async t => {
         data: value => void printed.push(value),
         done: text => void printed.push(text),
         value() {},
-        line: text => void printed.push(text)
+        format: 'table',
+        note: text => void printed.push(text),
+        text: text => void printed.push(text)
       }
     }
     const command = plugin.commands?.find(command => command.name === name)

@@ -116,6 +116,15 @@ t.test(
   }
 )
 
+t.test('days are stored once and in the order of the week, and a time zone in its usual case', async t => {
+  const { push } = await openApp(t)
+  const { windows } = hours('08:00', '18:00', ['sun', 'mon', 'sun'])
+  t.match(await push({ schedule: { time_zone: 'europe/paris', windows } }), {
+    status: 201,
+    body: { schedule: { time_zone: 'Europe/Paris', windows: [{ days: ['mon', 'sun'] }] } }
+  })
+})
+
 t.test('a rule is closed outside its hours, and its record shows until when', async t => {
   const { server, agent, push, get } = await openApp(t)
   const windows = [...hours('12:00', '12:01').windows, ...hours('12:02', '12:03').windows]

@@ -145,7 +145,7 @@ t.test('an update changes name, role and state; absent fields keep their values'
   t.match((await ask('GET', '/ann')).body, { display_name: 'Ann B', role: 'superadmin', credential_count: 1 })
   t.match(await ask('PATCH', '/ann', { role: 'god' }), {
     status: 422,
-    body: { error: { code: 'invalid_role', message: /one of superadmin, user/ } }
+    body: { error: { code: 'invalid_role', message: /one of superadmin, operator, viewer, user/ } }
   })
   t.match(await ask('PATCH', '/ann', { display_name: '\u001b' }), refusal(422, 'invalid_display_name'))
   t.match(await ask('PATCH', '/ann', { user_id: 'bob' }), refusal(400, 'validation.unknown_field'))
