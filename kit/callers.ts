@@ -14,12 +14,15 @@ export type Caller =
 
 export type Call = TestServer['call']
 
+/** The server's name in the requests of a session, unless it has `operator_http_public_origin`. */
+export const kitHost = 'sluice.test'
+
 const kitPassword = 'a password of the test kit'
 
 type Headers = Readonly<Record<string, string>>
 
 /** Returns a function that returns `call` for a caller. Each caller signs in once. */
-export function openCallers(call: Call, publicOrigin = 'http://sluice.test') {
+export function openCallers(call: Call, publicOrigin = `http://${kitHost}`) {
   const known = new Map<string, Promise<Headers>>()
 
   async function headersOf(caller: Caller): Promise<Headers> {

@@ -9,7 +9,7 @@ import type { Message } from '../kernel/wire/message.ts'
 import { RulePush } from '../plugins/rules/wire.ts'
 import type { Stats } from '../plugins/stats/exports.ts'
 import { connectAcceptingAgent } from './accepting-agent.ts'
-import { type Call, type Caller, openCallers } from './callers.ts'
+import { type Call, type Caller, kitHost, openCallers } from './callers.ts'
 import type { Settings } from './conformance/settings.ts'
 import { type Conformance, checkConformance } from './conformance.ts'
 import { openRepeatedChanges } from './repeated-changes.ts'
@@ -63,7 +63,7 @@ export async function testServer(
     ...options,
     wrapStore: repeated.wrapStore,
     plugins: [...Object.keys(builtinPlugins.server), ...plugins],
-    keys: { metrics_listen: '127.0.0.1:0', ...options.keys }
+    keys: { metrics_listen: '127.0.0.1:0', operator_http_hosts: [kitHost], ...options.keys }
   })
   const as = openCallers(server.call, options.keys?.['operator_http_public_origin'] as string | undefined)
   return Object.assign(server, {

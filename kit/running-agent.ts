@@ -26,6 +26,8 @@ export interface RunningAgentOptions {
   readonly sections?: Readonly<Record<string, unknown>>
   /** Default: every port and target is allowed. */
   readonly guardrails?: Partial<GuardrailKeys>
+  /** Connects to targets of rules without traffic, like an agent by default. Default: false. */
+  readonly idleProbe?: boolean
 }
 
 export interface RunningAgent {
@@ -54,7 +56,7 @@ export async function openRunningAgent(
   t: Teardown,
   server: TestServer,
   name: string,
-  { plugins: given = [], sections = {}, guardrails = {} }: RunningAgentOptions = {}
+  { plugins: given = [], sections = {}, guardrails = {}, idleProbe = false }: RunningAgentOptions = {}
 ): Promise<RunningAgent> {
   const clientId = await insertClient(server, name)
   const plugins = [...(await builtinHalves()), ...given]
@@ -65,7 +67,7 @@ export async function openRunningAgent(
   const bundleFile = join(stateDir, 'bundle.json')
   writeBundle(bundleFile, bundleOf(server, clientId, name))
 
-  const start = starter(server, { plugins, configs, stateDir, bundleFile, guardrails, lines })
+  const start = starter(server, { plugins, configs, stateDir, bundleFile, guardrails, idleProbe, lines })
   const agent = new Run(start, lines, server.clock)
   t.teardown(async () => {
     await agent.stop()
@@ -92,7 +94,7 @@ export async function openRunningAgent(
   }
 }
 
-interface AgentParts extends Required<Pick<RunningAgentOptions, 'plugins' | 'guardrails'>> {
+interface AgentParts extends Required<Pick<RunningAgentOptions, 'plugins' | 'guardrails' | 'idleProbe'>> {
   readonly configs: Readonly<Record<string, object>>
   readonly stateDir: string
   readonly bundleFile: string
@@ -100,7 +102,10 @@ interface AgentParts extends Required<Pick<RunningAgentOptions, 'plugins' | 'gua
 }
 
 const starter =
-  ({ clock }: TestServer, { plugins, configs, stateDir, bundleFile, guardrails, lines }: AgentParts): Start =>
+  (
+    { clock }: TestServer,
+    { plugins, configs, stateDir, bundleFile, guardrails, idleProbe, lines }: AgentParts
+  ): Start =>
   (engine, stop, cut) =>
     runAgent(
       {
@@ -112,11 +117,12 @@ const starter =
         openEngine: engine.start,
         version: '2.0.0',
         bind: ['127.0.0.1'],
+        idleProbe,
         clock,
         log: recordLog(lines.all, lines.added),
         resolver: { resolve: async () => ({ ok: true, addresses: ['127.0.0.1'] }) },
         guardrails: openGuardrails(
-          { allow_ports: [], allow_targets: [], deny_targets: [], ...guardrails },
+          { allow_ports: [], allow_targets: [], deny_targets: [], deny_local_ports: [], ...guardrails },
           []
         ),
         random: () => maxDelayMs / 30_000 // of the longest reconnect delay, see agent/link/link.ts

@@ -47,12 +47,10 @@ export interface ReceivedMessage {
   readonly body: Readonly<Record<string, unknown>>
 }
 
+type Answer = 'accept' | 'never' | { readonly refuse: string; readonly message?: string }
+
 /** 'accept' sends the response, 'never' sends none, a promise delays it and, as on a real agent, all later messages. */
-export type Reaction =
-  | 'accept'
-  | 'never'
-  | { readonly refuse: string; readonly message?: string }
-  | Promise<void>
+export type Reaction = Answer | Promise<Answer> | Promise<void>
 
 /** A request of the server, and the function that makes its response. */
 export interface ScriptedResponse {
@@ -121,6 +119,7 @@ export async function connectAgent(t: Teardown, script: Script): Promise<Scripte
   const generation = Promise.withResolvers<string>()
   const codec = codecOf(script.messages ?? none)
   const handlers: BoundHandler[] = [
+    ...(script.responses ?? []).map(response => handlerOf(response, codec, script, messages)),
     ...bindHandlers(
       [
         on(Ended, async (_: null, body) => {
@@ -133,8 +132,7 @@ export async function connectAgent(t: Teardown, script: Script): Promise<Scripte
         })
       ],
       () => null
-    ),
-    ...(script.responses ?? []).map(response => handlerOf(response, codec, script, messages))
+    )
   ]
   const stream = new Stream({ socket, codec, handlers, clock: script.clock ?? systemClock, log: silent })
   const { ended, channel } = stream
@@ -262,10 +260,10 @@ function handlerOf(
     name: request.name,
     async run(_, bytes): Promise<Response | null> {
       const message = messages.add(request.name, codec.decode(request, bytes))
-      const reaction = react?.(message) ?? 'accept'
-      if (reaction === 'never') return null
-      if (reaction instanceof Promise) await reaction
-      else if (reaction !== 'accept') throw new Refused(reaction.refuse, reaction.message ?? reaction.refuse)
+      const reaction = react?.(message)
+      const answer = (reaction instanceof Promise ? await reaction : reaction) ?? 'accept'
+      if (answer === 'never') return null
+      if (answer !== 'accept') throw new Refused(answer.refuse, answer.message ?? answer.refuse)
       const body = codec.encode(request.response, reply(message.body as never))
       return { name: request.response.name, body }
     }
