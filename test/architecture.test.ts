@@ -161,12 +161,12 @@ const translated: readonly string[] = [
 ]
 
 t.test(
-  'the kernel has at most 2,950 lines; the folders of databases and processes have their own limits',
+  'the kernel has at most 3,000 lines; the folders of databases and processes have their own limits',
   async t => {
     const limits = {
       'kernel/platform/': 850,
       'kernel/store/sql/': 800,
-      'kernel/store/sqlite/': 530,
+      'kernel/store/sqlite/': 560,
       'kernel/store/postgres/': 1400
     }
     const isOf = (folder: string) => (file: string) => file.startsWith(folder)
@@ -176,7 +176,7 @@ t.test(
 
     const own = linesOf(kernel.filter(file => !Object.keys(limits).some(folder => file.startsWith(folder))))
 
-    t.ok(own <= 2950, `${own} lines`)
+    t.ok(own <= 3000, `${own} lines`)
     for (const [folder, limit] of Object.entries(limits)) {
       const lines = linesOf(kernel.filter(isOf(folder)))
       t.ok(lines <= limit, `${folder} has ${lines} lines`)
@@ -225,7 +225,9 @@ t.test(
       'kernel/base/attribution.ts', // the time limit of a plugin must not depend on the plugin's clock
       'kernel/base/clock.ts',
       'kernel/store/postgres/signals.ts', // connections wait in real time, like those of the driver
+      'kernel/store/sqlite/wait-for-lock.ts', // another process holds the lock in real time
       'plugins/audit/commands.ts', // a command polls
+      'plugins/cli/hold-refused-start.ts', // keeps the process running
       'plugins/process/idle-memory.ts', // compares with CPU time, which is real
       'plugins/process/watchdog-worker.ts',
       'plugins/process/watchdog.ts', // checks that the event loop itself runs

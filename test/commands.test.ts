@@ -69,7 +69,7 @@ t.test('each command has a manual page with its arguments, options and examples'
   const pages = manualPages()
   t.equal(pages.size, all.length + 1)
   for (const { name, args, examples = [] } of all) {
-    const page = pages.get(`sluice-${name.replace(' ', '-')}.1`) ?? ''
+    const page = pages.get(`sluice-${name.replaceAll(' ', '-')}.1`) ?? ''
     const plain = page.replaceAll('\\-', '-')
     for (const key of Object.keys(args.properties))
       t.match(
@@ -146,9 +146,10 @@ async function parse(words: readonly string[]): Promise<{ readonly code: string;
   const write = (line: string): void => {
     text += line
   }
-  const program = openProgram('2.0.0', all, async (command, args) => void convertArgs(command.args, args))
-  for (const part of [program, ...program.commands, ...program.commands.flatMap(group => group.commands)])
-    part.configureOutput({ writeOut: write, writeErr: write })
+  const program = openProgram('2.0.0', all, async (command, args) => void convertArgs(command.args, args), {
+    writeOut: write,
+    writeErr: write
+  })
   try {
     await program.parseAsync(words, { from: 'user' })
     return { code: '', text }

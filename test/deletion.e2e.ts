@@ -21,6 +21,7 @@ const required: Readonly<Record<string, string>> = {
   clients: 'rules run on clients',
   control: 'the kernel needs the control stream',
   enrollment: 'the executable uses it to enroll agents',
+  extensions: 'it judges the files of external plugins before they are loaded',
   http: 'the kernel needs the operator API',
   metrics: "the agent's metrics listener is made of its parts",
   rules: 'forwarding needs rules',
@@ -28,8 +29,11 @@ const required: Readonly<Record<string, string>> = {
   stats: "the agent's journal reports to its ledger",
   users: 'rules have owners'
 }
-/** Plugins that are useless without another one, and are deleted with it. */
-const goWith: Readonly<Record<string, readonly string[]>> = { auth: ['console'] }
+/** Plugins that need another one, and are deleted with it. */
+const goWith: Readonly<Record<string, readonly string[]>> = {
+  auth: ['console'],
+  doctor: ['loops']
+}
 const optional = Object.keys(plugins).filter(name => !Object.hasOwn(required, name))
 
 const root = join(import.meta.dirname, '..')

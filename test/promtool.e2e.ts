@@ -70,7 +70,8 @@ t.test('alerts of rules and targets name client, port and owner of the rule', { 
   const series = {
     [`svc_rule_info{${rule}, client_name="paris", protocol="tcp", port="443"}`]: '1x60',
     [`svc_rule_state{${rule}, state="failed"}`]: '1x60',
-    [`svc_rule_target_healthy{${rule}, target="10.0.0.7:80"}`]: '0x60'
+    [`svc_rule_target_healthy{${rule}, target="10.0.0.7:80"}`]: '0x60',
+    [`svc_rule_target_failed{${rule}, target="10.0.0.7:80", reason="dns_nxdomain", source="probe"}`]: '1x60'
   }
 
   expectFired(t, series, '20m', {
@@ -86,8 +87,15 @@ t.test('alerts of rules and targets name client, port and owner of the rule', { 
       {
         exp_labels: { ...named, target: '10.0.0.7:80', severity: 'warning' },
         exp_annotations: {
-          summary: 'paris has not reached 10.0.0.7:80 for 10 minutes; it is a target of tcp 443 (rule r).'
+          summary:
+            'paris has not reached 10.0.0.7:80 for 10 minutes (dns_nxdomain); it is a target of tcp 443 (rule r).'
         }
+      }
+    ],
+    SluiceTargetUnresolved: [
+      {
+        exp_labels: { client: 'c', owner: 'ann', rule: 'r', severity: 'warning' },
+        exp_annotations: { summary: 'Target names of rule r do not resolve on c.' }
       }
     ],
     SluiceNoTarget: [

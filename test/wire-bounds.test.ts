@@ -6,7 +6,7 @@ import { agentPlugins } from '../config/agent-plugins.ts'
 import { plugins as builtin } from '../config/plugins.ts'
 import { newId } from '../kernel/base/id.ts'
 import { openCodec } from '../kernel/wire/codec.ts'
-import { controlMessages, InventoryPage, maxInventoryRows } from '../kernel/wire/control.ts'
+import { controlMessages, Hello, InventoryPage, maxInventoryRows } from '../kernel/wire/control.ts'
 import { wireMessages } from '../kernel/wire/envelope.ts'
 import { frameLimit } from '../kernel/wire/frame.ts'
 import { type Message, Refused } from '../kernel/wire/message.ts'
@@ -76,6 +76,24 @@ t.test('a report of 125,000 empty rows is refused before its rows are read', asy
   t.throws(() => codec.decode(StatsReport, bytes), new Refused('wire.malformed', ''))
   t.throws(() => codec.decode(StatsReport, bytes), /rows has more than 500 entries/)
 })
+
+t.test(
+  'a map with too many keys is refused before its values are read, inside an object as well',
+  async t => {
+    const entry = (key: string): number[] => [0x0a, key.length + 2, 0x0a, key.length, ...Buffer.from(key)]
+    const versions = Buffer.from(Array.from({ length: 10_000 }, (_, at) => entry(String(at))).flat())
+    const length = Buffer.from([
+      (versions.length & 0x7f) | 0x80,
+      ((versions.length >> 7) & 0x7f) | 0x80,
+      versions.length >> 14
+    ])
+
+    t.throws(
+      () => codec.decode(Hello, Buffer.concat([Buffer.from([0x22]), length, versions])), // capabilities
+      /versions has more than 256 entries/
+    )
+  }
+)
 
 t.test('a rule with 60,000 empty targets is also refused', async t => {
   const targets = Buffer.from(Array.from({ length: 60_000 }, () => [0x12, 0]).flat())

@@ -48,6 +48,7 @@ export async function accessFixture(t: Test): Promise<AccessFixture> {
     hidden: await client(canaryOf('none'))
   }
   await rules.connect(clients.edge, {
+    clock: rules.clock, // by real time it would miss the heartbeats of the server
     capabilities: { [capability.id]: capability.since, [updateCapability.id]: updateCapability.since },
     messages: [...messages, Targets]
   })
@@ -77,7 +78,7 @@ type Clients = Readonly<Record<'edge' | 'depot' | 'hidden', string>>
 /** `ruleOfGus`: the rule that the caller `ungranted` once owned. */
 function creator(resources: Resources, { edge, depot, hidden }: Clients, ruleOfGus: string): Create {
   async function clientOf({ role, name }: Caller, isOwn: boolean): Promise<string | null> {
-    if (role === 'super') return resources.client(canaryOf('none'))
+    if (role !== 'user') return resources.client(canaryOf('none'))
     if (!isOwn) return hidden
     return name === 'stranger' || name === 'demoted' ? null : depot
   }
@@ -89,6 +90,7 @@ function creator(resources: Resources, { edge, depot, hidden }: Clients, ruleOfG
     if (segment === 'sessions') return resources.session(owner)
     if (segment === 'grants') return resources.grant('zoe', edge) // a grant of the caller would give it more rights
     if (segment === 'client-enrollments') return resources.enrollment()
+    if (segment === 'enrollment-keys') return resources.enrollmentKey()
     if (segment === 'source-lists') return resources.sourceList()
     if (segment === 'bans') return resources.ban(hidden)
     if (segment === 'apply-leases') {

@@ -1,132 +1,143 @@
 // The expected response to every caller on every route. A new route needs a new line:
-//   METHOD PATH ACCESS OK [CALLER[.ID]=OTHERWISE ...]      and, if it needs a body or a query, a line in requests.ts.
+//   METHOD PATH ACCESS ROLES OK [CALLER[.ID]=OTHERWISE ...]     and, if it needs a body or a query, a line in requests.ts.
+// ROLES are the initials of the roles that may call it: user, viewer, operator, superadmin. A token of a viewer calls only
+// GET, POST that reads, and DELETE.
 // OK is the response to a caller with access: a status or an error code. The rules for all routes are below the table;
 // a line has only exceptions. CALLER is a name or a group in callers.ts, ID is a `Kind`.
 // A line with a leading `?` is for a route that may not exist yet.
 import { type Caller, callers } from './callers.ts'
 
 const table = `
-  GET    /v1/auth/status                                  public      200
-  POST   /v1/auth/onboarding                              public      already_bootstrapped
-  POST   /v1/auth/login                                   public      200
-  POST   /v1/auth/logout                                  user        204  bearer=unauthenticated temporary=204
-  GET    /v1/openapi.json                                 public      200
-  GET    /livez                                           public      200
-  GET    /readyz                                          public      200
-  GET    /install.sh                                      public      installer_unavailable
-  GET    /install/:id                                     public      installer_unavailable
-  GET    /v1/installer                                    user        installer_unavailable
+  GET    /v1/auth/status                                  public      all   200
+  POST   /v1/auth/onboarding                              public      all   already_bootstrapped
+  POST   /v1/auth/login                                   public      all   200
+  POST   /v1/auth/logout                                  self        uvos  204  bearer=unauthenticated temporary=204
+  GET    /v1/openapi.json                                 public      all   200
+  GET    /livez                                           public      all   200
+  GET    /readyz                                          public      all   200
+  GET    /install.sh                                      public      all   installer_unavailable
+  GET    /install/:id                                     public      all   installer_unavailable
+  GET    /v1/installer                                    user        uvos  installer_unavailable
 
-  GET    /v1/changes                                      user        200
-  GET    /v1/console/parts                                user        200
-  GET    /v1/console/modules/:id                          user        not_found
-  GET    /v1/plugins                                      superadmin  200
-  GET    /v1/settings/certificate                         superadmin  200
-  GET    /v1/servers                                      superadmin  200
+  GET    /v1/changes                                      user        uvos  200
+  GET    /v1/console/parts                                user        uvos  200
+  GET    /v1/console/modules/:id                          public      all   not_found
+  GET    /v1/plugins                                      viewer      -vos  200
+  GET    /v1/settings/certificate                         viewer      -vos  200
+  POST   /v1/settings/certificate/rotate                  superadmin  ---s  200
+  GET    /v1/servers                                      viewer      -vos  200
 
-  GET    /v1/users/me                                     user        200  temporary=200
-  POST   /v1/users/me/password                            user        204  temporary=204 operator=user_not_found
-  GET    /v1/users/me/grants                              user        200
-  GET    /v1/users/me/sessions                            user        200  operator=user_not_found
-  DELETE /v1/users/me/sessions/:id                        user        204  operator=user_not_found
+  GET    /v1/users/me                                     user        uvos  200  temporary=200
+  POST   /v1/users/me/password                            self        uvos  204  temporary=204 operator-token=user_not_found
+  GET    /v1/users/me/grants                              user        uvos  200
+  GET    /v1/users/me/sessions                            user        uvos  200  operator-token=user_not_found
+  DELETE /v1/users/me/sessions/:id                        self        uvos  204  operator-token=user_not_found
 
-  GET    /v1/users                                        superadmin  200
-  POST   /v1/users                                        superadmin  201
-  GET    /v1/users/:id                                    user        200
-  PATCH  /v1/users/:id                                    superadmin  200
-  DELETE /v1/users/:id                                    superadmin  200  superadmin.own=cannot_remove_self
-  POST   /v1/users/:id/password                           superadmin  200
+  GET    /v1/users                                        viewer      -vos  200
+  POST   /v1/users                                        superadmin  ---s  201
+  GET    /v1/users/:id                                    user        uvos  200
+  PATCH  /v1/users/:id                                    superadmin  ---s  200
+  DELETE /v1/users/:id                                    superadmin  ---s  200  superadmin.own=cannot_remove_self
+  POST   /v1/users/:id/password                           superadmin  ---s  200
 
-  GET    /v1/users/:id/credentials                        user        200
-  POST   /v1/users/:id/credentials                        user        201
-  DELETE /v1/users/:id/credentials/:cred_id               user        204 
-  POST   /v1/users/:id/credentials/:cred_id/rotate        user        201 
+  GET    /v1/users/:id/credentials                        user        uvos  200
+  POST   /v1/users/:id/credentials                        self        uvos  201
+  DELETE /v1/users/:id/credentials/:cred_id               self        uvos  204
+  POST   /v1/users/:id/credentials/:cred_id/rotate        self        uvos  201
 
-  GET    /v1/grants                                       superadmin  200
-  POST   /v1/grants                                       superadmin  201
-  GET    /v1/grants/:id                                   superadmin  200
-  PATCH  /v1/grants/:id                                   superadmin  200
-  DELETE /v1/grants/:id                                   superadmin  200
+  GET    /v1/grants                                       viewer      -vos  200
+  POST   /v1/grants                                       superadmin  ---s  201
+  GET    /v1/grants/:id                                   viewer      -vos  200
+  PATCH  /v1/grants/:id                                   superadmin  ---s  200
+  DELETE /v1/grants/:id                                   superadmin  ---s  200
 
-  GET    /v1/clients                                      user        200
-  GET    /v1/clients/:client_id                           user        200
-  PUT    /v1/clients/:client_id                           superadmin  200
-  DELETE /v1/clients/:client_id                           superadmin  204
-  PATCH  /v1/clients/:client_id                           superadmin  200
-  PATCH  /v1/clients/:client_id/name                      superadmin  200
-  POST   /v1/clients/:client_id/revoke                    superadmin  204
-  POST   /v1/clients/:client_id/enrollment                superadmin  201
-  GET    /v1/client-enrollments                           superadmin  200
-  POST   /v1/client-enrollments                           superadmin  201
-  DELETE /v1/client-enrollments/:enrollment_id            superadmin  204
+  GET    /v1/clients                                      user        uvos  200
+  GET    /v1/clients/:client_id                           user        uvos  200
+  PUT    /v1/clients/:client_id                           operator    --os  200
+  DELETE /v1/clients/:client_id                           operator    --os  204
+  PATCH  /v1/clients/:client_id                           operator    --os  200
+  PATCH  /v1/clients/:client_id/name                      operator    --os  200
+  POST   /v1/clients/:client_id/revoke                    operator    --os  204
+  GET    /v1/clients/:client_id/health                    viewer      -vos  200
+  POST   /v1/clients/:client_id/approve                   operator    --os  client_not_pending
+  POST   /v1/clients/:client_id/enrollment                operator    --os  201
+  GET    /v1/client-enrollments                           viewer      -vos  200
+  POST   /v1/client-enrollments                           operator    --os  201
+  DELETE /v1/client-enrollments/:enrollment_id            operator    --os  204
+  GET    /v1/enrollment-keys                              viewer      -vos  200
+  POST   /v1/enrollment-keys                              operator    --os  201
+  GET    /v1/enrollment-keys/:key_id                      viewer      -vos  200
+  DELETE /v1/enrollment-keys/:key_id                      operator    --os  204
 
-  GET    /v1/bans                                         superadmin  200
-  POST   /v1/bans                                         superadmin  201
-  DELETE /v1/bans/:ban_id                                 superadmin  204
+  GET    /v1/bans                                         viewer      -vos  200
+  POST   /v1/bans                                         operator    --os  201
+  DELETE /v1/bans/:ban_id                                 operator    --os  204
 
-  GET    /v1/under-attack                                 superadmin  200
-  PUT    /v1/under-attack                                 superadmin  under_attack_unsupported_by_client
-  DELETE /v1/under-attack                                 superadmin  204
-  PUT    /v1/clients/:client_id/under-attack              superadmin  200
-  DELETE /v1/clients/:client_id/under-attack              superadmin  204
+  GET    /v1/under-attack                                 viewer      -vos  200
+  PUT    /v1/under-attack                                 operator    --os  under_attack_unsupported_by_client
+  DELETE /v1/under-attack                                 operator    --os  204
+  PUT    /v1/clients/:client_id/under-attack              operator    --os  200
+  DELETE /v1/clients/:client_id/under-attack              operator    --os  204
 
-  GET    /v1/source-lists                                 superadmin  200
-  GET    /v1/source-lists/:list_name                      superadmin  200
-  DELETE /v1/source-lists/:list_name                      superadmin  204
-  PUT    /v1/source-lists/:list_name                      superadmin  200  super.missing=200 super.malformed=validation.sources
+  GET    /v1/source-lists                                 viewer      -vos  200
+  GET    /v1/source-lists/:list_name                      viewer      -vos  200
+  DELETE /v1/source-lists/:list_name                      operator    --os  204
+  PUT    /v1/source-lists/:list_name                      operator    --os  200  seeing.missing=200 seeing.malformed=validation.sources
 
-  GET    /v1/rules                                        user        200
-  POST   /v1/rules                                        user        201  ungranted=client_not_granted stranger=client_not_granted demoted=client_not_granted
-  GET    /v1/rules/:rule_id                               user        200
-  PUT    /v1/rules/:rule_id                               user        200
-  PUT    /v1/rules/:rule_id/definition                    user        validation.rule_immutable_field  demoted.own=client_not_granted
-  PATCH  /v1/rules/:rule_id                               user        200
-  POST   /v1/rules/bulk                                   user        200
-  POST   /v1/rules/:rule_id/pause                         user        204
-  POST   /v1/rules/:rule_id/resume                        user        204
-  DELETE /v1/rules/:rule_id                               user        204
-  GET    /v1/rules/:rule_id/stats                         user        200
-  GET    /v1/rules/:rule_id/stats/stream                  user        200
-  GET    /v1/rules/:rule_id/journal                       user        200
-  GET    /v1/stats/summary                                user        200
+  GET    /v1/rules                                        user        uvos  200
+  POST   /v1/rules                                        user        u-os  201  ungranted=client_not_granted stranger=client_not_granted demoted=client_not_granted
+  GET    /v1/rules/:rule_id                               user        uvos  200
+  PUT    /v1/rules/:rule_id                               user        u-os  200
+  PUT    /v1/rules/:rule_id/definition                    user        u-os  validation.rule_immutable_field  demoted.own=client_not_granted
+  PATCH  /v1/rules/:rule_id                               user        u-os  200
+  POST   /v1/rules/bulk                                   user        u-os  200
+  POST   /v1/rules/:rule_id/pause                         user        u-os  204
+  POST   /v1/rules/:rule_id/resume                        user        u-os  204
+  DELETE /v1/rules/:rule_id                               user        u-os  204
+  GET    /v1/rules/:rule_id/stats                         user        uvos  200
+  GET    /v1/rules/:rule_id/stats/stream                  user        uvos  200
+  GET    /v1/rules/:rule_id/traffic                       user        uvos  200  ungranted.own=200
+  GET    /v1/rules/:rule_id/journal                       user        uvos  200
+  GET    /v1/stats/summary                                user        uvos  200
 
-  GET    /v1/connections                                  user        200
-  GET    /v1/connections/stream                           user        200
-  DELETE /v1/connections                                  user        200
-  DELETE /v1/connections/:id                              user        connection_not_found
+  GET    /v1/connections                                  user        uvos  200
+  GET    /v1/connections/stream                           user        uvos  200
+  DELETE /v1/connections                                  user        u-os  200
+  DELETE /v1/connections/:id                              user        u-os  connection_not_found
 
-  GET    /v1/clients/:client_id/owners                    superadmin  200
-  GET    /v1/clients/:client_id/owners/:owner_id/rate-limit     user        200  plain.foreign=not_owner super.missing=owner_rate_limit_not_found super.malformed=owner_rate_limit_not_found
-  PUT    /v1/clients/:client_id/owners/:owner_id/rate-limit     superadmin  200
-  DELETE /v1/clients/:client_id/owners/:owner_id/rate-limit     superadmin  204  super.missing=204 super.malformed=204
+  GET    /v1/clients/:client_id/owners                    viewer      -vos  200
+  GET    /v1/clients/:client_id/owners/:owner_id/rate-limit user        uvos  200  plain.foreign=not_owner seeing.missing=owner_rate_limit_not_found seeing.malformed=owner_rate_limit_not_found
+  PUT    /v1/clients/:client_id/owners/:owner_id/rate-limit operator    --os  200
+  DELETE /v1/clients/:client_id/owners/:owner_id/rate-limit operator    --os  204  seeing.missing=204 seeing.malformed=204
 
-  GET    /v1/users/:user_id/quotas                        user        200
-  PUT    /v1/users/:user_id/quotas/:client_id             superadmin  200
-  PATCH  /v1/users/:user_id/quotas/:client_id             superadmin  200
-  DELETE /v1/users/:user_id/quotas/:client_id             superadmin  204
-  GET    /v1/users/:user_id/quotas/:client_id/status      user        200
-  GET    /v1/users/:user_id/traffic                       user        200  operator.own=200
-  GET    /v1/clients/:client_id/quotas                    superadmin  200
-  GET    /v1/quotas                                       superadmin  200
-  GET    /v1/clients/:client_id/traffic                   superadmin  200
-  GET    /v1/traffic/global                               superadmin  200
+  GET    /v1/users/:user_id/quotas                        user        uvos  200
+  PUT    /v1/users/:user_id/quotas/:client_id             operator    --os  200
+  PATCH  /v1/users/:user_id/quotas/:client_id             operator    --os  200
+  DELETE /v1/users/:user_id/quotas/:client_id             operator    --os  204
+  GET    /v1/users/:user_id/quotas/:client_id/status      user        uvos  200
+  GET    /v1/users/:user_id/traffic                       user        uvos  200  operator-token.own=200
+  GET    /v1/clients/:client_id/quotas                    viewer      -vos  200
+  GET    /v1/quotas                                       viewer      -vos  200
+  GET    /v1/clients/:client_id/traffic                   viewer      -vos  200
+  GET    /v1/traffic/global                               viewer      -vos  200
+  GET    /v1/traffic/top                                  user        uvos  200
 
-  GET    /v1/settings/advertised-endpoint                 superadmin  200
-  PUT    /v1/settings/advertised-endpoint                 superadmin  200
-  GET    /v1/audit                                        superadmin  200
-  GET    /v1/metrics                                      superadmin  200
+  GET    /v1/settings/advertised-endpoint                 viewer      -vos  200
+  PUT    /v1/settings/advertised-endpoint                 superadmin  ---s  200
+  GET    /v1/audit                                        viewer      -vos  200
+  GET    /v1/metrics                                      viewer      -vos  200
 
-  POST   /v1/explain                                      user        200  ungranted=client_not_granted stranger=client_not_granted
-  POST   /v1/apply-leases                                 user        201
-  PUT    /v1/apply-leases/:lease_id                       user        200
-  DELETE /v1/apply-leases/:lease_id                       user        204
-  POST   /v1/apply-checks                                 user        204
-  GET    /v1/apply-kinds                                  user        200
+  POST   /v1/explain                                      user        uvos  200  ungranted=client_not_granted stranger=client_not_granted
+  POST   /v1/apply-leases                                 user        u-os  201
+  PUT    /v1/apply-leases/:lease_id                       user        u-os  200
+  DELETE /v1/apply-leases/:lease_id                       user        u-os  204
+  POST   /v1/apply-checks                                 user        uvos  200
+  GET    /v1/apply-kinds                                  user        uvos  200
 `
 
 // The response to an id that is not the caller's own, by the path segment before the id; `.` is OK.
 const ids = `
-                      to a plain caller                             to a superadmin
+                      to a plain caller                             to a caller who sees all
   id of               another's              nobody's               another's              nobody's
   users               not_owner              not_owner              .                      user_not_found
   owners              not_owner              not_owner              .                      user_not_found
@@ -137,6 +148,7 @@ const ids = `
   sessions            session_not_found      session_not_found      session_not_found      session_not_found
   grants              .                      .                      .                      grant_not_found
   client-enrollments  .                      .                      .                      enrollment_not_found
+  enrollment-keys     .                      .                      .                      enrollment_key_not_found
   source-lists        .                      .                      .                      source_list_not_found
   bans                .                      .                      .                      ban_not_found
   apply-leases        not_found              not_found              not_found              not_found
@@ -185,8 +197,11 @@ const pairs = (entries: readonly string[]): Map<string, string> =>
   new Map(entries.map(entry => entry.split('=') as [string, string]))
 
 export const rows: readonly Row[] = lines(table).map(line => {
-  const [method = '', path = '', access = '', ok = '', ...special] = line.slice(2).trim().split(/ +/)
-  const row = { method, path, access, ok, special: pairs(special) }
+  const [method = '', path = '', access = '', mayCall = '', ok = '', ...special] = line
+    .slice(2)
+    .trim()
+    .split(/ +/)
+  const row = { method, path, access, mayCall, ok, special: pairs(special) }
   const unknown = [...row.special.keys()].find(key => !isKey(key))
   if (unknown !== undefined)
     throw new TypeError(`access-table.ts: ${method} ${path}: ${unknown} is not a caller`)
@@ -205,20 +220,35 @@ const verdicts = new Map(
 )
 
 interface TableLine extends Pick<Row, 'method' | 'path' | 'access'> {
+  readonly mayCall: string
   readonly ok: string
   readonly special: ReadonlyMap<string, string>
 }
 
 /** Follows the order of checks: authentication, CSRF, role, then the ids of the path. */
-function expected({ method, path, access, ok, special }: TableLine, caller: Caller, kind: Kind): string {
+function expected(
+  { method, path, access, mayCall, ok, special }: TableLine,
+  caller: Caller,
+  kind: Kind
+): string {
   const keys = [caller.name, ...caller.groups].flatMap(who => [`${who}.${kind}`, who])
   const exception = keys.map(key => special.get(key)).find(value => value !== undefined)
   if (access === 'public') return exception ?? ok
   const refusal = refusedCallers.get(caller.name)
   if (refusal !== undefined && !special.has(caller.name)) return refusal
   if (caller.name === 'no-csrf' && method !== 'GET') return 'csrf_origin_required'
-  if (access === 'superadmin' && caller.role === 'plain') return 'role_required'
-  return exception ?? verdictOf(path, caller, kind) ?? ok
+  if (!mayCall.includes(caller.role.charAt(0))) return 'role_required'
+  if (caller.name === 'viewer-token' && access === 'self' && method !== 'DELETE') return 'role_required'
+  const column = access === 'self' && caller.role !== 'superadmin' ? 'plain' : columnOf(caller)
+  return exception ?? verdictOf(path, caller, { kind, column }) ?? ok
+}
+
+type Column = 'plain' | 'seeing'
+const columnOf = ({ role }: Caller): Column => (role === 'user' ? 'plain' : 'seeing')
+
+interface Asked {
+  readonly kind: Kind
+  readonly column: Column // of the table of ids
 }
 
 /** Returns the path segment before each id. */
@@ -226,7 +256,7 @@ export const segmentsOf = (path: string): string[] =>
   [...path.matchAll(/([\w-]+)\/:/g)].map(([, segment]) => segment ?? '')
 
 /** The first id without access decides. The owner of an envelope is checked before its client. */
-function verdictOf(path: string, caller: Caller, kind: Kind): string | null {
+function verdictOf(path: string, caller: Caller, { kind, column }: Asked): string | null {
   const segments = segmentsOf(path)
   const inOrder = [...segments.entries()].sort(
     ([, a], [, b]) => Number(b === 'owners') - Number(a === 'owners')
@@ -235,7 +265,7 @@ function verdictOf(path: string, caller: Caller, kind: Kind): string | null {
     const cells = verdicts.get(segment)
     if (!cells) throw new TypeError(`access-table.ts has no line for ids of ${segment}`)
     const relation = relationOf(caller, segment, relationAt(kind, at, segments.length))
-    const cell = cells[(caller.role === 'plain' ? 0 : 2) + (relation === 'missing' ? 1 : 0)] ?? '.'
+    const cell = cells[(column === 'plain' ? 0 : 2) + (relation === 'missing' ? 1 : 0)] ?? '.'
     if (relation !== 'own' && cell !== '.') return cell
   }
   return null
@@ -256,7 +286,7 @@ export function relationAt(kind: Kind, at: number, count: number): Relation {
 /** The operator is not a user. A caller without its former grant has lost the rule and cannot see the client. */
 function relationOf({ name }: Caller, segment: string, relation: Relation): Relation {
   if (relation !== 'own') return relation
-  if (name === 'operator' && segment === 'users') return 'missing'
+  if (name === 'operator-token' && segment === 'users') return 'missing'
   if (name !== 'ungranted') return 'own'
   if (segment === 'rules') return 'missing'
   return segment === 'clients' ? 'foreign' : 'own'

@@ -83,15 +83,16 @@ t.test('forged proxy and host headers do not make a foreign origin ours', async 
     ...json,
     'x-svc-csrf': '1',
     origin: 'https://evil.test',
-    host: 'evil.test',
     'x-forwarded-host': 'evil.test',
     'x-forwarded-proto': 'https',
     forwarded: 'host=evil.test;proto=https'
   }
 
   const reply = await page.call('POST', '/v1/users/root/credentials', {}, forged)
+  const named = await page.call('POST', '/v1/users/root/credentials', {}, { ...forged, host: 'evil.test' })
 
   t.match(reply, { status: 403, body: { error: { code: 'csrf_origin_mismatch' } } })
+  t.match(named, { status: 421, body: { error: { code: 'unknown_host' } } })
 })
 
 t.test('no response allows a page of another origin to read it', async t => {

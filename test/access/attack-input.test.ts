@@ -95,7 +95,7 @@ t.test('a body cannot change prototypes or add query operators', async t => {
     '{"user_id":"eve",}',
     "{'user_id':'eve'}",
     '\u0000',
-    `${'['.repeat(100_000)}${']'.repeat(100_000)}`,
+    `${'['.repeat(30_000)}${']'.repeat(30_000)}`,
     `{"user_id":"eve","display_name":${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}}`
   ]
 
@@ -129,7 +129,7 @@ t.test('a body of another type, size or encoding is refused', async t => {
   t.equal((await post({})).statusCode, 415, 'no type')
   t.equal((await post({ 'content-type': 'application/json' }, `"${'x'.repeat(2 ** 20)}"`)).statusCode, 413)
   const zipped = { 'content-type': 'application/json', 'content-encoding': 'gzip' }
-  t.equal((await post(zipped, Buffer.from('1f8b0800', 'hex'))).statusCode, 400, 'nothing is unpacked')
+  t.equal((await post(zipped, Buffer.from('1f8b0800', 'hex'))).statusCode, 415, 'nothing is unpacked')
   const utf16 = { 'content-type': 'application/json; charset=utf-16' }
-  t.equal((await post(utf16, Buffer.from(payload, 'utf16le'))).statusCode, 400, 'JSON is UTF-8')
+  t.equal((await post(utf16, Buffer.from(payload, 'utf16le'))).statusCode, 415, 'JSON is UTF-8')
 })

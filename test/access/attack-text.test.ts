@@ -56,8 +56,13 @@ t.test('SQL in ids and parameters has no effect', async t => {
       await api.call('POST', '/v1/grants', { ...grant, user_id: 'root', client: input, client_id: undefined })
     ]
     t.same(new Set(replies.map(({ status }) => status)), new Set([404]), JSON.stringify(input))
-    for (const list of [`/v1/grants?user_id=${id}`, `/v1/rules?client=${id}`, `/v1/rules?owner=${id}`])
-      t.same(await api.call('GET', list).then(({ status, body }) => [status, body]), [200, []], list)
+    t.match(await api.call('GET', `/v1/rules?client=${id}`), { status: 200, text: '[]' }, input)
+    for (const list of [`/v1/grants?user_id=${id}`, `/v1/rules?owner=${id}`])
+      t.match(
+        await api.call('GET', list),
+        { status: 400, body: { error: { code: 'validation.schema' } } },
+        list
+      )
     t.equal((await api.call('GET', `/v1/users?cursor=${id}`)).status, 400, 'a cursor')
   }
   t.same(rowsOf(await api.call('GET', '/v1/users')), before)
@@ -101,14 +106,14 @@ t.test('no input becomes a header or a second response', async t => {
   }
   const end = 'connection: close'
   const requests = [
-    ['GET /v1/auth/status HTTP/1.1', 'host: a', 'x-request-id: a%0d%0ax-evil: 1', end],
-    ['GET /v1/%0d%0ax-evil:%201 HTTP/1.1', 'host: a', end],
-    ['GET /v1/users?limit=1&cursor=%0d%0ax-evil:1 HTTP/1.1', 'host: a', end],
-    ['GET /v1/auth/status HTTP/1.1', 'host: a', 'x-request-id: a\nx-evil: 1', end],
-    ['GET /v1/auth/status HTTP/1.1', 'host: a\r\n x-evil: 1', end],
+    ['GET /v1/auth/status HTTP/1.1', 'host: localhost', 'x-request-id: a%0d%0ax-evil: 1', end],
+    ['GET /v1/%0d%0ax-evil:%201 HTTP/1.1', 'host: localhost', end],
+    ['GET /v1/users?limit=1&cursor=%0d%0ax-evil:1 HTTP/1.1', 'host: localhost', end],
+    ['GET /v1/auth/status HTTP/1.1', 'host: localhost', 'x-request-id: a\nx-evil: 1', end],
+    ['GET /v1/auth/status HTTP/1.1', 'host: localhost\r\n x-evil: 1', end],
     [
       'POST /v1/auth/login HTTP/1.1',
-      'host: a',
+      'host: localhost',
       'content-length: 0',
       'transfer-encoding: chunked',
       end,
@@ -117,7 +122,15 @@ t.test('no input becomes a header or a second response', async t => {
       '',
       'GET /v1/auth/status HTTP/1.1'
     ],
-    ['POST /v1/auth/login HTTP/1.1', 'host: a', 'content-length: 4', 'content-length: 5', end, '', '{}  ']
+    [
+      'POST /v1/auth/login HTTP/1.1',
+      'host: localhost',
+      'content-length: 4',
+      'content-length: 5',
+      end,
+      '',
+      '{}  '
+    ]
   ]
 
   for (const lines of requests) {

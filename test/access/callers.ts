@@ -1,4 +1,5 @@
 // One API caller per kind of access, and the state of its user in the store. Tests restore it after each accepted write.
+import type { Role } from '../../kernel/http/principal.ts'
 import { Credential, User } from '../../kernel/identity/entities.ts'
 import { hashOf } from '../../kernel/identity/secret.ts'
 import { operatorToken } from '../../kit/test-server.ts'
@@ -9,7 +10,7 @@ export const password = 'a long enough password'
 
 export interface Caller {
   readonly name: string
-  readonly role: 'plain' | 'super'
+  readonly role: Role
   readonly groups: readonly string[]
   readonly userId: string | null // null: the headers identify no user
   readonly headers: Readonly<Record<string, string>>
@@ -21,29 +22,37 @@ const cookieOf = (userId: string) => ({ authorization: '', cookie: `svc_session=
 const unauthenticated = { authorization: '' } // '' sends none; the default is the operator's token
 
 const withoutGroups: readonly Omit<Caller, 'groups'>[] = [
-  { name: 'none', role: 'plain', userId: null, headers: unauthenticated },
-  { name: 'bad-bearer', role: 'plain', userId: null, headers: { authorization: 'Bearer svct_nonsense' } },
-  { name: 'expired', role: 'plain', userId: 'exa', headers: bearerOf('exa') },
-  { name: 'revoked', role: 'plain', userId: 'rex', headers: bearerOf('rex') },
-  { name: 'ended', role: 'plain', userId: 'rex', headers: { ...cookieOf('rex'), ...csrfHeaders } },
-  { name: 'owner', role: 'plain', userId: 'ada', headers: bearerOf('ada') },
+  { name: 'none', role: 'user', userId: null, headers: unauthenticated },
+  { name: 'bad-bearer', role: 'user', userId: null, headers: { authorization: 'Bearer svct_nonsense' } },
+  { name: 'expired', role: 'user', userId: 'exa', headers: bearerOf('exa') },
+  { name: 'revoked', role: 'user', userId: 'rex', headers: bearerOf('rex') },
+  { name: 'ended', role: 'user', userId: 'rex', headers: { ...cookieOf('rex'), ...csrfHeaders } },
+  { name: 'owner', role: 'user', userId: 'ada', headers: bearerOf('ada') },
   {
     name: 'mixed',
-    role: 'plain',
+    role: 'user',
     userId: 'ada',
     headers: { ...cookieOf('root'), ...csrfHeaders, ...bearerOf('ada') }
   },
-  { name: 'stranger', role: 'plain', userId: 'eve', headers: bearerOf('eve') },
-  { name: 'ungranted', role: 'plain', userId: 'gus', headers: bearerOf('gus') },
-  { name: 'demoted', role: 'plain', userId: 'boss', headers: { ...cookieOf('boss'), ...csrfHeaders } },
-  { name: 'temporary', role: 'plain', userId: 'tess', headers: { ...cookieOf('tess'), ...csrfHeaders } },
-  { name: 'disabled', role: 'plain', userId: 'dan', headers: bearerOf('dan') },
-  { name: 'disabled-session', role: 'plain', userId: 'dan', headers: { ...cookieOf('dan'), ...csrfHeaders } },
-  { name: 'superadmin', role: 'super', userId: 'root', headers: { ...cookieOf('root'), ...csrfHeaders } },
-  { name: 'no-csrf', role: 'super', userId: 'root', headers: cookieOf('root') },
+  { name: 'stranger', role: 'user', userId: 'eve', headers: bearerOf('eve') },
+  { name: 'ungranted', role: 'user', userId: 'gus', headers: bearerOf('gus') },
+  { name: 'demoted', role: 'user', userId: 'boss', headers: { ...cookieOf('boss'), ...csrfHeaders } },
+  { name: 'temporary', role: 'user', userId: 'tess', headers: { ...cookieOf('tess'), ...csrfHeaders } },
+  { name: 'disabled', role: 'user', userId: 'dan', headers: bearerOf('dan') },
+  { name: 'disabled-session', role: 'user', userId: 'dan', headers: { ...cookieOf('dan'), ...csrfHeaders } },
+  { name: 'viewer', role: 'viewer', userId: 'vic', headers: { ...cookieOf('vic'), ...csrfHeaders } },
+  { name: 'viewer-token', role: 'viewer', userId: 'vic', headers: bearerOf('vic') },
+  { name: 'operator', role: 'operator', userId: 'opal', headers: bearerOf('opal') },
   {
-    name: 'operator',
-    role: 'super',
+    name: 'superadmin',
+    role: 'superadmin',
+    userId: 'root',
+    headers: { ...cookieOf('root'), ...csrfHeaders }
+  },
+  { name: 'no-csrf', role: 'superadmin', userId: 'root', headers: cookieOf('root') },
+  {
+    name: 'operator-token',
+    role: 'superadmin',
     userId: '_operator',
     headers: { authorization: `Bearer ${operatorToken}` }
   }
@@ -52,13 +61,14 @@ const withoutGroups: readonly Omit<Caller, 'groups'>[] = [
 export const callers: readonly Caller[] = withoutGroups.map(caller => ({
   ...caller,
   groups: [
-    caller.role,
+    caller.role === 'user' ? 'plain' : 'seeing',
     'authorization' in caller.headers && caller.headers.authorization ? 'bearer' : 'cookie'
   ]
 }))
 
 /** Users of the callers, and `zoe`, who owns the resources that are foreign to all callers. */
-const users = ['exa', 'rex', 'ada', 'eve', 'gus', 'boss', 'tess', 'dan', 'root', 'zoe']
+const users = ['exa', 'rex', 'ada', 'eve', 'gus', 'boss', 'tess', 'dan', 'vic', 'opal', 'root', 'zoe']
+const roles: Readonly<Record<string, Role>> = { vic: 'viewer', opal: 'operator', root: 'superadmin' }
 
 /** Returns a fixed id, so that an upsert replaces the user's only row of this kind. */
 const rowIdOf = (kind: string, userId: string): string => `${kind}-${userId}`.toUpperCase().padEnd(26, '0')
@@ -68,7 +78,7 @@ export async function resetUsers({ store, clock }: Deps, hash: string, userIds =
   const now = clock.now()
   await store.change(async em => {
     for (const id of userIds) {
-      const role = id === 'root' ? 'superadmin' : 'user'
+      const role = roles[id] ?? 'user'
       await em.upsert(User, { id, displayName: `name of ${id}`, role, disabled: id === 'dan', createdAt: 1 })
       const isTemporary = id === 'tess'
       await em.upsert(Password, {

@@ -1,4 +1,5 @@
-// The server checks body and query first, then the resource, then its owner.
+// The server checks body and query against their schemas, then the owner of a resource, then values, then whether the
+// resource exists.
 import t from 'tap'
 import { accessFixture } from './access-fixture.ts'
 import { rows } from './access-table.ts'
@@ -74,21 +75,28 @@ t.test('an invalid body or query is reported before an unknown resource', async 
   }
 })
 
-t.test('an invalid body or query is reported before a resource of another user', async t => {
-  const { call, pathOf } = await accessFixture(t)
-  const caller = { name: 'owner', role: 'plain', groups: [], userId: 'ada', headers: ada } as const
-  const foreign = await pathOf('/v1/rules/:rule_id', caller, 'foreign', 'shared')
-  const cases = [
-    ['PUT', foreign ?? '', { ...rule, targets: [] }, 'validation.targets_empty'],
-    ['POST', '/v1/users/zoe/credentials', { label: long }, 'validation.schema'],
-    ['GET', '/v1/users/zoe/traffic?from=2&to=1', undefined, 'invalid_time_range']
-  ] as const
-  for (const [method, path, body, code] of cases) {
-    const reply = await call(method, path, body, ada)
-    t.match(reply, { status: 400, body: { error: { code } } }, path)
+t.test(
+  'a value of the wrong form is reported before a resource of another user, a wrong value after it',
+  async t => {
+    const { call, pathOf } = await accessFixture(t)
+    const caller = { name: 'owner', role: 'user', groups: [], userId: 'ada', headers: ada } as const
+    const foreign = await pathOf('/v1/rules/:rule_id', caller, 'foreign', 'shared')
+    t.match(await call('POST', '/v1/users/zoe/credentials', { label: 1 }, ada), {
+      status: 400,
+      body: { error: { code: 'validation.schema' } }
+    })
+    for (const [method, path, body] of [
+      ['PUT', foreign ?? '', { ...rule, targets: [] }],
+      ['PUT', foreign ?? '', {}],
+      ['PUT', foreign ?? '', { rate_limit: null }],
+      ['POST', '/v1/users/zoe/credentials', { label: long }],
+      ['GET', '/v1/users/zoe/traffic?from=2&to=1', undefined],
+      ['GET', '/v1/users/zoe/traffic?from=0&to=1', undefined]
+    ] as const)
+      t.match(
+        await call(method, path, body, ada),
+        { status: 403, body: { error: { code: 'not_owner' } } },
+        path
+      )
   }
-  t.match(await call('PUT', foreign ?? '', { rate_limit: null }, ada), {
-    status: 403,
-    body: { error: { code: 'not_owner' } }
-  })
-})
+)

@@ -13,7 +13,8 @@ export interface Request {
 const newPassword = `${password}, another`
 const root = { user_id: 'root', password }
 const now = Date.UTC(2026, 0, 15, 12) / 1000
-const span = `?from=${now - 3600}&to=${now}&bucket=1m`
+const window = `?from=${now - 3600}&to=${now}`
+const span = `${window}&bucket=1m`
 const envelope = { concurrent_connections: 5 }
 const quota = { monthly_bytes: 1_000_000 }
 const quotaBefore: Request['before'] = (path, call) => call('PUT', path.replace(/\/status$/, ''), quota)
@@ -44,6 +45,7 @@ const requests: Readonly<Record<string, (access: AccessFixture) => Request>> = {
   'PATCH /v1/clients/:client_id/name': () => ({ body: { client_name: 'other' } }),
   'DELETE /v1/clients/:client_id': () => ({ before: (path, call) => call('POST', `${path}/revoke`) }),
   'POST /v1/client-enrollments': () => ({ body: { name: 'new' } }),
+  'POST /v1/enrollment-keys': () => ({ body: { label: 'new' } }),
   'POST /v1/rules': access => ({
     body: {
       client: access.edge,
@@ -70,7 +72,9 @@ const requests: Readonly<Record<string, (access: AccessFixture) => Request>> = {
   'GET /v1/users/:user_id/quotas/:client_id/status': () => ({ before: quotaBefore }),
   'GET /v1/users/:user_id/traffic': () => ({ query: span }),
   'GET /v1/clients/:client_id/traffic': () => ({ query: span }),
+  'GET /v1/rules/:rule_id/traffic': () => ({ query: span }),
   'GET /v1/traffic/global': () => ({ query: span }),
+  'GET /v1/traffic/top': () => ({ query: `${window}&by=rule` }),
   'DELETE /v1/connections': () => ({ query: '?source=192.0.2.1' }),
   'POST /v1/apply-checks': () => ({ body: {} }),
   'POST /v1/explain': access => ({ body: { client: access.edge, port: 9, protocol: 'tcp' } }),

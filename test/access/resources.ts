@@ -9,7 +9,7 @@ import { Grant } from '../../plugins/grants/entities.ts'
 import type { RulesFixture } from '../../plugins/rules/test/fixture.ts'
 import type { Kind } from './access-table.ts'
 
-/** Returns a marker for data that only this user and superadmins may see. */
+/** Returns a marker for data that only this user and callers who see all may see. */
 export const canaryOf = (userId: string): string => `canary-${userId}`
 
 export const unknownId = (segment: string, kind: Kind): string => {
@@ -84,5 +84,10 @@ export const apiResources = ({ call, push }: RulesFixture, next: () => number) =
     const body = { name: canaryOf('none') }
     const reply = await call<{ enrollment_id: string }>('POST', '/v1/client-enrollments', body)
     return reply.body.enrollment_id
+  },
+  async enrollmentKey(): Promise<string> {
+    const body = { label: canaryOf('none') }
+    const reply = await call<{ key_id: string }>('POST', '/v1/enrollment-keys', body)
+    return reply.body.key_id
   }
 })

@@ -86,6 +86,15 @@ t.test('all problems are reported together, a misspelled key with the nearest on
     })
 })
 
+t.test('idle_probe is on by default, and only true or false', async t => {
+  const idleProbe = (value?: string): boolean =>
+    readAgentConfig({ file: null, env: { SVC_IDLE_PROBE: value } }).idle_probe
+
+  t.equal(idleProbe(), true)
+  t.equal(idleProbe('false'), false)
+  t.throws(() => idleProbe('never'), { message: /^SVC_IDLE_PROBE/ })
+})
+
 t.test('invalid guardrails stop the agent', async t => {
   t.throws(() => readAgentConfig({ file: null, env: { SVC_DENY_TARGETS: '10.0.0.0/99' } }), {
     errorCode: { exit: 78 },
@@ -106,7 +115,11 @@ t.test(
       writeFileSync(file, text)
       const { plugins: table, placeOf } = readAgentConfig({ file, env: {} })
       const specifiers = { pace: './pace', rules: 'rules' }
-      return pluginConfigs({ loaded: { plugins, sections: {}, specifiers }, table, placeOf })
+      return pluginConfigs({
+        loaded: { plugins, sections: {}, specifiers, firstTrusted: [] },
+        table,
+        placeOf
+      })
     }
 
     t.same(read('[plugins."./pace"]\nname = "x"\n'), { pace: { burst_secs: 5, name: 'x' }, rules: {} })
@@ -129,3 +142,12 @@ t.test(
     t.throws(() => read(noHalf), { message: /agent\.toml:4: unknown key plugins\."\.\/server-only"\.rate/ })
   }
 )
+
+t.test('a time for dead peers outside 0 to 86400 seconds is refused', async t => {
+  const read = (secs: string) => readAgentConfig({ file: null, env: { SVC_TCP_DEAD_PEER_SECS: secs } })
+
+  t.equal(readAgentConfig({ file: null, env: {} }).tcp_dead_peer_secs, 120)
+  for (const secs of [0, 1, 86_400]) t.equal(read(String(secs)).tcp_dead_peer_secs, secs)
+  for (const secs of ['-1', '86401', '1.5', 'never'])
+    t.throws(() => read(secs), { errorCode: { exit: 78 }, message: /tcp_dead_peer_secs/ }, secs)
+})

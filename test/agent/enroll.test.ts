@@ -27,6 +27,7 @@ const enrollment = (t: Test, server: Pick<ScriptedServer, 'endpoint' | 'fingerpr
   uri: uriOf(server),
   bundleFile: join(t.testdir(), 'bundle.json'),
   hello: { agent_version: '2.0.0', protocol_version: 1, instance_id: 'one', state_digest: '' },
+  hostName: 'host-1',
   clock: systemClock,
   log: recordLog(),
   signal: never
@@ -45,7 +46,7 @@ t.test('enrollment writes a bundle, and the server gets only a hash of the token
 
   t.match(bundle, { version: 1, ...redeemed, server_cert_sha256: server.fingerprint, token: /^[\w-]{43}$/ })
   t.same(readBundle(given.bundleFile), bundle)
-  t.same(server.redeems, [{ code, token_hash: hash(bundle.token) }])
+  t.same(server.redeems, [{ code, token_hash: hash(bundle.token), host_name: 'host-1' }])
   t.match(
     pendingAtRedeem,
     { token: bundle.token, server_endpoint: server.endpoint },
@@ -115,6 +116,40 @@ t.test('Hello completes an enrollment if an earlier run has redeemed the code', 
   t.match(server.hellos, [{ token: 'token-before' }])
   t.match(bundle, { token: 'token-before', server_endpoint })
   t.same(readBundle(given.bundleFile), bundle)
+})
+
+t.test('an enrolled agent redeems a key with its token, and stays the same client', async t => {
+  const server = await scriptedServer(t)
+  const given = enrollment(t, server)
+  const uri = given.uri.replace(code, `svck_${code}`)
+  server.onRedeem = async () => redeemed
+  const first = await enroll({ ...given, uri })
+
+  t.same(await enroll({ ...given, uri }), first)
+
+  t.same(
+    server.redeems.map(({ token_hash }) => token_hash),
+    [hash(first.token), hash(first.token)]
+  )
+  t.not((await enroll(given)).token, first.token, 'a one-time code replaces the token')
+})
+
+t.test('an enrolled agent whose token the server refuses becomes another client by the key', async t => {
+  const server = await scriptedServer(t)
+  const given = enrollment(t, server)
+  const uri = given.uri.replace(code, `svck_${code}`)
+  server.onRedeem = async () => redeemed
+  const first = await enroll({ ...given, uri })
+  server.onRedeem = async ({ token_hash }) => {
+    if (token_hash === hash(first.token)) throw new Refused('enrollment_invalid', 'the token was used before')
+    return { ...redeemed, client_name: 'edge-2' }
+  }
+
+  const second = await enroll({ ...given, uri })
+
+  t.match(second, { client_name: 'edge-2' })
+  t.not(second.token, first.token)
+  t.same(server.hellos, [], 'the stream of a running agent is not taken over')
 })
 
 t.test('a pending token that the server refuses is replaced by a new one', async t => {

@@ -16,7 +16,9 @@ const unknownHealth = {
   connects: 0,
   connectMs: 0,
   lastFailureAt: null,
-  lastSuccessAt: null
+  lastSuccessAt: null,
+  lastFailure: null,
+  lastSource: 'traffic'
 } as const
 
 /** Returns cumulative engine counters of a rule with one port and one target. */

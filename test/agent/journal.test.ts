@@ -21,7 +21,7 @@ t.test('engine counters become totals by minute, rule, port, target and reason',
   const rows = rowsOf(batches(journal))
   t.equal(Object.keys(rows).length, 5)
   t.match(rows, {
-    [`minute ${secs(noon)}`]: { ruleId: webRule.id, bytesIn: 15, bytesOut: 40, connections: 0 },
+    [`minute ${secs(noon)}`]: { ruleId: webRule.id, bytesIn: 15, bytesOut: 40, connections: 4, rejected: 3 },
     rule: { bytesIn: 0, bytesOut: 0, connections: 4, dnsFailures: 2, failovers: 0 },
     'port 8080': { bytesIn: 15, bytesOut: 40 },
     'target web.internal:80': { bytesIn: 15, bytesOut: 40 },

@@ -143,6 +143,25 @@ t.test('puts that arrive together are saved with one sync before the first is ap
   t.match(saved(), [{ id: 'one' }, { id: 'two' }, { id: 'four' }])
 })
 
+t.test('drops that arrive together are deleted with one sync after the last is withdrawn', async t => {
+  const { objects, applied, db, synced } = open(t)
+  const ids = ['one', 'two', 'three', 'four']
+  await Promise.all(ids.map((id, at) => objects.put(testObject(at + 1, id, id), 'once')))
+  synced.times = 0
+
+  const results = await Promise.all(ids.map((id, at) => objects.drop(removalOf(at === 2 ? 0 : 9, id), 'cut')))
+
+  t.equal(synced.times, 1)
+  t.same(results, [
+    { status: 'applied', revision: 9 },
+    { status: 'applied', revision: 9 },
+    { status: 'applied', revision: 3 },
+    { status: 'applied', revision: 9 }
+  ])
+  t.same([...applied.keys()], ['three'], 'a drop that is older than the object changes nothing')
+  t.match(db.prepare('select id from managed_object').all(), [{ id: 'three' }])
+})
+
 t.test('an object that is put, dropped and put again at once has the last value', async t => {
   const { objects, applied, db } = open(t)
 

@@ -8,8 +8,10 @@ import {
   defineField,
   defineObjectKind
 } from '../../agent/plugin.ts'
+import { guardPlugin } from '../../agent/plugins/guard-plugin.ts'
 import { Inventory } from '../../kernel/wire/control.ts'
 import { respond } from '../../kernel/wire/message.ts'
+import { recordLog } from '../../kit/record-log.ts'
 import rules from '../../plugins/rules/agent.ts'
 import { messages, RulePush } from '../../plugins/rules/wire.ts'
 import { Echo } from '../support/echo.ts'
@@ -51,6 +53,23 @@ const pushMood = ({ channel }: AgentConnection, mood: string) =>
 
 const fieldPlugin = (hooks: Partial<AgentField>): Partial<AgentPlugin> => ({
   fields: [{ ...defineField({ key: 'mood', message: Echo }), ...hooks }]
+})
+
+t.test('pushes that arrive together share a sync, and a handler that says so delays no other', t => {
+  const concurrent = { ...respond(Inventory, async () => bug()), isConcurrent: true as const }
+  const plugin = { ...rules, handlers: [concurrent] }
+
+  const { handlers = [] } = guardPlugin(plugin, recordLog([]), {})
+
+  t.match(
+    handlers.find(({ name }) => name === RulePush.name),
+    { isGrouped: true }
+  )
+  t.match(
+    handlers.find(({ name }) => name === Inventory.name),
+    { isConcurrent: true }
+  )
+  t.end()
 })
 
 for (const [how, connected] of [

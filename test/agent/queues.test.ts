@@ -36,6 +36,40 @@ t.test('beyond 10,000 items the oldest are dropped', async t => {
   t.equal(queue.first(20_000).length, 10_000)
 })
 
+t.test('a share that fills the queue loses its own items, in this process and the next', async t => {
+  const dir = t.testdir()
+  const db = openStateDatabase(dir, 'normal')
+  const queue = openQueues(db, recordLog([]))('one')
+  queue.push('of bob', 'bob')
+  for (let i = 0; i < 10_500; i++) queue.push(String(i), 'ann')
+  t.strictSame(texts(queue.first(2)), ['of bob', '501'])
+  db.close()
+
+  const next = openStateDatabase(dir, 'normal')
+  t.teardown(() => next.close())
+  const again = openQueues(next, recordLog([]))('one')
+  for (let i = 0; i < 10_500; i++) again.push(String(i), 'ann')
+
+  t.strictSame(texts(again.first(2)), ['of bob', '501'])
+  t.equal(again.first(20_000).length, 10_000)
+  again.removeUntil(again.first(1).at(0)?.seq ?? 0)
+  again.push('next', 'ann')
+  t.equal(again.first(20_000).length, 10_000)
+})
+
+t.test('a queue from before shares keeps its items', async t => {
+  const db = openStateDatabase(t.testdir(), 'normal')
+  t.teardown(() => db.close())
+  db.exec(`create table queue_item (
+    seq integer primary key autoincrement, queue text not null, item text not null) strict;
+    insert into queue_item (queue, item) values ('one', 'a')`)
+
+  const queue = openQueues(db, recordLog([]))('one')
+  queue.push('b', 'ann')
+
+  t.strictSame(texts(queue.first(9)), ['a', 'b'])
+})
+
 t.test('a failed write is logged and retried with the next push', async t => {
   const db = openStateDatabase(t.testdir(), 'normal')
   t.teardown(() => db.close())

@@ -67,7 +67,7 @@ function open(t: Test, dir = t.testdir(), plugin = testFields) {
   const unbound: number[] = []
   const targetEvents: TargetEvent[] = []
   const guardrails = openGuardrails(
-    { allow_ports: ['8000-8999'], allow_targets: [], deny_targets: ['169.254.0.0/16'] },
+    { allow_ports: ['8000-8999'], allow_targets: [], deny_targets: ['169.254.0.0/16'], deny_local_ports: [] },
     []
   )
   const meters = new Meters(engine)
@@ -260,7 +260,7 @@ t.test('settings of the server are saved and reopen no rule', async t => {
   const second = open(t, first.dir)
   await second.rules.open(spec())
   await second.rules.close('rule-1', 'drain')
-  t.match(second.engine.opened, [{ idleMs: 60_000 }])
+  t.match(second.engine.opened, [{ idleMs: 60_000, unansweredMs: 10_000 }])
   t.same(second.engine.closed, [{ ruleId: 1, drainMs: 5000 }])
 })
 

@@ -55,7 +55,10 @@ export function startTestAgent(
       engineName: 'fake',
       resolver: { resolve: async host => ({ ok: true, addresses: [`address of ${host}`] }) },
       bind: ['127.0.0.1'],
-      guardrails: openGuardrails({ allow_ports: [], allow_targets: [], deny_targets: [] }, []),
+      guardrails: openGuardrails(
+        { allow_ports: [], allow_targets: [], deny_targets: [], deny_local_ports: [] },
+        []
+      ),
       stateDir: dir,
       bundleFile,
       version: '2.0.0',

@@ -1,7 +1,7 @@
 // Runs random operations against an engine, then each attack of test/hostile against a server, each for `--minutes`.
 // Exits with 1 if anything fails. The engine part stops at the first failed run. It continues beyond its time until it has
 // reached 200,000 transfers, 500 changes and 50 kills per 30 minutes.
-//   npm run soak -- [--minutes 30] [--seed N] [--only engine,agent,tenant,network]
+//   npm run soak -- [--minutes 30] [--seed N] [--only engine,agent,tenant,network,bans,neighbor]
 //     [--epoch-secs 10] [--engine native|portable] [--asan | --tsan]
 import { parseArgs } from 'node:util'
 import { openPortableEngine } from '../../agent/portable-engine/portable-engine.ts'

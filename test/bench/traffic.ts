@@ -45,7 +45,7 @@ function seed(db: Database): void {
   const insertSamples = (from: number, secs: number, where: string) =>
     db
       .prepare(
-        `insert into traffic_sample
+        `insert into traffic_sample (series, span_secs, ts, bytes_in, bytes_out)
          with recursive span(ts) as (values (${from}) union all select ts + ${secs} from span where ts < ${lastHour})
          select series.id, ${secs}, ts, abs(random()) % 1000000000, abs(random()) % 1000000000
          from traffic_series series join span ${where}`

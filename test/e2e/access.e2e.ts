@@ -80,7 +80,7 @@ async function startDownload(t: Test, port: number): Promise<{ readonly cut: Pro
   t.teardown(() => socket.destroy())
   socket.on('error', () => {}) // a reset is a cut
   const cut = new Promise<unknown>(resolve => socket.once('close', resolve))
-  socket.write('GET /mib/1000000 HTTP/1.1\r\nhost: a\r\n\r\n')
+  socket.write('GET /mib/1000000 HTTP/1.1\r\nhost: localhost\r\n\r\n')
   await once(socket, 'data')
   socket.resume()
   return { cut }

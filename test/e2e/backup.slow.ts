@@ -62,7 +62,7 @@ t.test(
     const args = ['restore', file, '--data-dir', dir, '--revocations-from', dataDir(cluster)]
     const restored = await sluice(args)
     t.equal(restored.code, 0, restored.stderr)
-    t.match(restored.stdout, /revoked clients: lyon/)
+    t.match(restored.stderr, /revoked clients: lyon/)
 
     const seen = paris.agent.events.length
 

@@ -95,7 +95,7 @@ t.test(
     t.equal((await sluice(['cert', 'activate', ...args])).code, 2)
     const forced = await sluice(['cert', 'activate', '--force', ...args])
     t.equal(forced.code, 0, forced.stderr)
-    t.match(forced.stdout, /Enroll again: paris/)
+    t.match(forced.stderr, /Enroll again: paris/)
     await cluster.restart()
     t.equal((await cluster.server.until('server.started'))['server_cert_sha256'], fingerprint)
   }

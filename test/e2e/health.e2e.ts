@@ -10,7 +10,7 @@ import { startAgent, testCluster } from '../support/test-cluster.ts'
 
 interface Ready {
   readonly status: string
-  readonly checks: readonly { readonly name: string; readonly status: string; readonly reason: string }[]
+  readonly checks: Readonly<Record<string, { readonly status: string; readonly reason: string }>>
 }
 
 /** Polls, as a supervisor does. */
@@ -21,7 +21,10 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
 async function readyz(origin: string) {
   const reply = await fetch(`${origin}/readyz`)
   const { checks } = (await reply.json()) as Ready
-  return { status: reply.status, failed: checks.filter(({ status }) => status !== 'ok'), checks }
+  const failed = Object.entries(checks).flatMap(([name, { status, reason }]) =>
+    status === 'ok' ? [] : [{ name, reason }]
+  )
+  return { status: reply.status, failed, checks }
 }
 
 const needsFile = notOnPostgres('its store is a file')
@@ -59,7 +62,7 @@ t.test('an agent is ready while it forwards, with or without the server', async 
   const origin = `http://127.0.0.1:${metrics}`
   const paris = await startAgent(t, cluster, 'paris', { env: { SVC_METRICS_LISTEN: `127.0.0.1:${metrics}` } })
 
-  t.match(await readyz(origin), { status: 200, checks: [{ name: 'control_stream', reason: 'connected' }] })
+  t.match(await readyz(origin), { status: 200, checks: { control_stream: { reason: 'connected' } } })
   cluster.server.signal('SIGKILL')
   await cluster.server.exit
   await until(async () => (await readyz(origin)).status === 503)
@@ -71,13 +74,13 @@ t.test('an agent is ready while it forwards, with or without the server', async 
   await cluster.json('rule', 'push', 'paris', String(await freePort()), '127.0.0.1:9')
   cluster.server.signal('SIGKILL')
   await cluster.server.exit
-  await until(async () => (await readyz(origin)).checks[0]?.reason !== 'connected')
+  await until(async () => (await readyz(origin)).checks['control_stream']?.reason !== 'connected')
   t.match(await readyz(origin), {
     status: 200,
-    checks: [
-      { reason: 'not connected; the saved rules are forwarded' },
-      { name: 'rules', reason: /^1 are open/ }
-    ]
+    checks: {
+      control_stream: { reason: 'not connected; the saved rules are forwarded' },
+      rules: { reason: /^1 are open/ }
+    }
   })
   t.equal(paris.agent.child.exitCode, null)
 })

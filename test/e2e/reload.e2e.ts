@@ -124,13 +124,16 @@ t.test(
     t.match(await (await fetch(`http://127.0.0.1:${metrics}/metrics`)).text(), /certificate="api"\} \d{10}\n/)
 
     writeFileSync(cert, (await makeCertificate([])).cert)
-    t.match((await reload(server)).ended, { event: 'server.reload_refused', msg: /certificate or key/ })
+    t.match((await reload(server)).ended, {
+      event: 'server.reload_refused',
+      msg: /must be the PEM certificate of the operator API and its key/
+    })
     t.equal(await fingerprint(), second)
   }
 )
 
 async function statusOn(socket: TLSSocket): Promise<number | undefined> {
-  const sent = request({ createConnection: () => socket, path: '/livez', headers: { host: 'x' } })
+  const sent = request({ createConnection: () => socket, path: '/livez', headers: { host: 'localhost' } })
   const [response] = await Promise.all([once(sent, 'response'), sent.end()])
   return response[0].statusCode
 }

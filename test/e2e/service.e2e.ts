@@ -22,7 +22,7 @@ t.test('the unit of service install starts a server from an empty state director
     config
   ])
   t.equal(installed.code, 0, installed.stderr)
-  t.match(installed.stdout, /systemctl daemon-reload && systemctl enable --now sluice-server/)
+  t.match(installed.stderr, /systemctl daemon-reload && systemctl enable --now sluice-server/)
   const unit = readFileSync(join(units, 'sluice-server.service'), 'utf8')
   const [program = '', ...args] = /^ExecStart=(.*)$/m.exec(unit)?.[1]?.split(' ') ?? []
 

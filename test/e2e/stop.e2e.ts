@@ -9,7 +9,7 @@ import { startAgent, testCluster, token } from '../support/test-cluster.ts'
 
 const post = [
   'POST /v1/users HTTP/1.1',
-  'host: a',
+  'host: localhost',
   `authorization: Bearer ${token}`,
   'content-type: application/json'
 ]
@@ -17,7 +17,7 @@ const requests: Readonly<Record<string, string>> = {
   'is silent': '',
   'has sent half a header': 'GET /v1/auth/sta',
   'has sent half a body': `${[...post, 'content-length: 9'].join('\r\n')}\r\n\r\n{`,
-  'does not read': 'GET /v1/openapi.json HTTP/1.1\r\nhost: a\r\n\r\n'.repeat(5),
+  'does not read': 'GET /v1/openapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n'.repeat(5),
   'has sent what is not HTTP': '\x16\x03\x01\x02\x00'
 }
 
@@ -53,7 +53,7 @@ t.test('a server ends on SIGTERM, regardless of connections to its ports', async
   const rule = { client: 'paris', listen_port: await freePort(), targets: [{ host: '127.0.0.1', port: 9 }] }
   const { rule_id: id } = await cluster.call<{ rule_id: string }>('POST', '/v1/rules', rule)
   for (const port of [api, metrics, cluster.controlPort]) await occupy(t, port)
-  const authorized = `HTTP/1.1\r\nhost: a\r\nauthorization: Bearer ${token}\r\n\r\n`
+  const authorized = `HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${token}\r\n\r\n`
   await idle(t, api, `GET /v1/rules ${authorized}`)
   await idle(t, api, `GET /v1/rules/${id}/stats/stream ${authorized}`)
   await idle(t, metrics, `GET /metrics ${authorized}`)
@@ -70,7 +70,7 @@ t.test('an agent ends on SIGTERM, regardless of connections to its metrics', asy
   const { agent } = await startAgent(t, cluster, 'paris', { env: { SVC_METRICS_LISTEN: '127.0.0.1:0' } })
   const metrics = await metricsPortOf(agent)
   await occupy(t, metrics)
-  await idle(t, metrics, 'GET /metrics HTTP/1.1\r\nhost: a\r\n\r\n')
+  await idle(t, metrics, 'GET /metrics HTTP/1.1\r\nhost: localhost\r\n\r\n')
 
   agent.signal('SIGTERM')
 

@@ -7,10 +7,12 @@ import { connectionLists, udpConnectionLists } from './cases/connection-lists.ts
 import { connectionRecords } from './cases/connection-records.ts'
 import { dialFrom } from './cases/dial-from.ts'
 import { dials } from './cases/dials.ts'
+import { embedded } from './cases/embedded-addresses.ts'
 import { filters } from './cases/filters.ts'
 import { firstRead } from './cases/first-read.ts'
 import { flowRecords } from './cases/flow-records.ts'
 import { guards } from './cases/guards.ts'
+import { halfOpen } from './cases/half-open.ts'
 import { health } from './cases/health.ts'
 import { lifecycle } from './cases/lifecycle.ts'
 import { limitsOnPaths } from './cases/limits-on-paths.ts'
@@ -28,6 +30,7 @@ import { udpLifecycle } from './cases/udp-lifecycle.ts'
 import { udpLimits } from './cases/udp-limits.ts'
 import { udpMeters } from './cases/udp-meters.ts'
 import { udpPreamble } from './cases/udp-preamble.ts'
+import { udpRedials } from './cases/udp-redials.ts'
 import { udpRuleReplacement } from './cases/udp-rule-replacement.ts'
 import { udpTargets } from './cases/udp-targets.ts'
 
@@ -38,7 +41,9 @@ export const cases = {
   ...losses,
   ...dialFrom,
   ...lifecycle,
+  ...halfOpen,
   ...filters,
+  ...embedded,
   ...guards,
   ...meters,
   ...closedMeters,
@@ -61,6 +66,7 @@ export const udpCases = {
   ...udpMeters,
   ...udpClosedMeters,
   ...udpTargets,
+  ...udpRedials,
   ...udpLosses,
   ...flowRecords,
   ...udpPreamble,

@@ -27,15 +27,21 @@ export interface EngineFixture {
   finalCounters(ruleId: number): Promise<Counters>
 }
 
+interface FixtureOptions extends Pick<EngineOptions, 'deadPeerMs'> {
+  readonly bind?: readonly string[]
+  readonly names?: Readonly<Record<string, Resolved>>
+}
+
 /** Opens an engine. A 'resolve' event is answered at once from `names`; for other names it is never answered. */
 export function engineFixture(
   t: Test,
   openEngine: OpenEngine,
-  { bind = ['127.0.0.1', '::1'], names = {} }: { bind?: string[]; names?: Record<string, Resolved> } = {}
+  { bind = ['127.0.0.1', '::1'], names = {}, deadPeerMs }: FixtureOptions = {}
 ): EngineFixture {
   const events: EngineEvent[] = []
   const engine = openEngine({
     bind,
+    ...(deadPeerMs !== undefined && { deadPeerMs }),
     onEvents(batch) {
       events.push(...batch)
       for (const event of batch) {
@@ -76,6 +82,7 @@ export async function ruleTo(
   const from = changes.from ?? (await freePort())
   return {
     id: ++lastRuleId,
+    owner: 'ann',
     protocol: 'tcp',
     from,
     to: from,
@@ -85,6 +92,7 @@ export async function ruleTo(
     preferIpv6: false,
     balance: null,
     idleMs: 0,
+    unansweredMs: 0,
     name: null,
     fallback: false,
     probeMs: 0,

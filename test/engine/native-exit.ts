@@ -18,6 +18,7 @@ async function openForwarder({ from, port }: Ports): Promise<void> {
   engine.setMeter(1, limited({ bytesOut: { perSec: 1e9, burst: 1e6 } }))
   await engine.open({
     id: 1,
+    owner: 'ann',
     protocol: 'tcp',
     from,
     to: from,
@@ -29,6 +30,7 @@ async function openForwarder({ from, port }: Ports): Promise<void> {
     probeMs: 1_000,
     meters: [1],
     idleMs: 60_000,
+    unansweredMs: 0,
     flowCap: 1,
     reportEnds: false,
     dialFrom: null,

@@ -1,37 +1,12 @@
 import { utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { type Address, dnsLookup, type Lookup } from '../../agent/resolver/dns-lookup.ts'
 import { openResolver } from '../../agent/resolver/resolver.ts'
 import { systemClock } from '../../kernel/base/clock.ts'
-import { type FakeClock, fakeClock } from '../../kit/fake-clock.ts'
+import { fakeClock } from '../../kit/fake-clock.ts'
 import { openDns } from '../support/dns.ts'
-
-type Answer = readonly Address[] | string | Promise<readonly Address[]>
-
-/** Opens a resolver with a table of answers, A then AAAA: addresses, or an error code. */
-function resolverFixture(t: Test, table: Record<string, readonly [four: Answer, six: Answer]> = {}) {
-  const clock: FakeClock = fakeClock()
-  const asked: string[] = []
-  const lookup: Lookup = async (name, family) => {
-    asked.push(`${name} ${family}`)
-    const answer = table[name]?.[family === 4 ? 0 : 1] ?? 'ENOTFOUND'
-    if (typeof answer === 'string') throw Object.assign(new Error(answer), { code: answer })
-    return answer
-  }
-  const hosts = join(t.testdir(), 'hosts')
-  const resolver = openResolver({ clock, lookup, hosts })
-  const resolve = async (host: string) => {
-    const { freshMs, usableMs, ...answer } = await resolver.resolve(host)
-    return answer
-  }
-  return { clock, asked, table, hosts, resolve, answerOf: resolver.resolve }
-}
-
-const a = (address: string, ttl = 60): Address[] => [{ address, ttl }]
-const never = new Promise<readonly Address[]>(() => {})
-const found = (...addresses: string[]) => ({ ok: true, addresses })
-const failed = (reason: string) => ({ ok: false, reason })
+import { type Answer, a, failed, found, never, resolverFixture } from './resolver-fixture.ts'
 
 t.test('both families are returned, IPv4 first; case and a trailing dot do not matter', async t => {
   const { resolve, asked } = resolverFixture(t, { 'web.test': [a('10.0.0.1'), a('fd00::1')] })
@@ -83,6 +58,8 @@ t.test('an answer has a fresh time and a usable time', async t => {
   await clock.advance(6_000)
   t.same(await answerOf('web.test'), { ...answer, freshMs: 3_000, usableMs: 5_000 })
   await clock.advance(59_000)
+  t.same(await answerOf('web.test'), { ...answer, freshMs: 500, usableMs: 1_000 }, 'while it is asked again')
+  await clock.advance(0)
   t.same(await answerOf('web.test'), { ...answer, freshMs: 1_000, usableMs: 1_000 })
   await clock.advance(1_000)
   const failed = { ok: false, reason: 'servfail', freshMs: 2_000, usableMs: 2_000 }
@@ -150,7 +127,7 @@ t.test('a failure has a reason', async t => {
   })
 
   t.same(await resolve('gone.test'), failed('nxdomain'))
-  t.same(await resolve('half-gone.test'), failed('nxdomain'))
+  t.same(await resolve('half-gone.test'), failed('servfail'))
   t.same(await resolve('broken.test'), failed('servfail'))
   t.same(await resolve('refused.test'), failed('servfail'))
   t.same(await resolve('empty.test'), failed('no_address'))
@@ -161,13 +138,13 @@ t.test('a failure has a reason', async t => {
 t.test('an attempt times out after 3 s, and its lookup is aborted', async t => {
   const clock = fakeClock()
   const signals: AbortSignal[] = []
-  const lookup: Lookup = (_name, _family, signal) => {
+  const lookup: Lookup = signal => {
     signals.push(signal)
-    return never
+    return () => never
   }
   const { resolve } = openResolver({ clock, lookup, hosts: join(t.testdir(), 'none') })
 
-  const pending = resolve('web.test')
+  const pending = resolve('web.test', 'ann')
   await clock.advance(2_999)
   t.notOk(signals.some(({ aborted }) => aborted))
   await clock.advance(1)
@@ -228,37 +205,111 @@ t.test('there is one lookup per name at a time', async t => {
   t.equal(asked.length, 2)
 })
 
-t.test('at most 64 lookups are in flight', async t => {
-  const { promise, resolve: answer } = Promise.withResolvers<readonly Address[]>()
-  const names = Array.from({ length: 65 }, (_, i) => `web${i}.test`)
-  const { resolve } = resolverFixture(t, Object.fromEntries(names.map(name => [name, [promise, 'ENODATA']])))
+/** Names that no server answers, and that were not asked before. */
+const deadNames = (count: number, zone = 'dead.test'): string[] =>
+  Array.from({ length: count }, (_, i) => `n${i}.${zone}`)
+const dead = (names: readonly string[]): Record<string, [Answer, Answer]> =>
+  Object.fromEntries(names.map(name => [name, [never, never]]))
+const lookUpsOf = (asked: readonly string[], zone: string): number =>
+  asked.filter(question => question.endsWith(`${zone} 4`)).length
 
-  const pending = names.slice(0, 64).map(resolve)
-  t.same(await resolve('web64.test'), failed('overloaded'))
-  answer(a('10.0.0.1'))
+t.test('a name of one owner resolves at once while the dead names of another wait', async t => {
+  const names = deadNames(200)
+  const { resolve, asked, clock } = resolverFixture(t, {
+    ...dead(names),
+    'fast.test': [a('10.0.0.1'), 'ENODATA']
+  })
+  const pending = names.map(name => resolve(name, 'ann'))
+  await clock.advance(0)
+  t.equal(lookUpsOf(asked, 'dead.test'), 32, 'one owner leaves half of the places free')
+
+  t.same(await resolve('fast.test', 'bob'), found('10.0.0.1'))
+
+  await clock.advance(6_000)
   await Promise.all(pending)
-
-  t.same(await resolve('web64.test'), found('10.0.0.1'))
 })
 
-t.test('while too many lookups are in flight, the old answer is used', async t => {
+t.test('at most 64 lookups are in flight, and owners take turns', async t => {
+  const owners = Array.from({ length: 70 }, (_, i) => `owner${i}`)
   const { promise, resolve: answer } = Promise.withResolvers<readonly Address[]>()
-  const names = Array.from({ length: 64 }, (_, i) => `web${i}.test`)
+  const names = owners.flatMap(owner => deadNames(10, `${owner}.test`))
+  const { resolve, asked, clock } = resolverFixture(
+    t,
+    Object.fromEntries(names.map(name => [name, [promise, 'ENODATA']]))
+  )
+
+  const pending = names.map(name => resolve(name, name.split('.')[1] ?? ''))
+  await clock.advance(0)
+  t.equal(asked.length / 2, 64)
+  answer(a('10.0.0.1'))
+  t.same(await Promise.all(pending), Array(700).fill(found('10.0.0.1')))
+
+  const first = asked.filter(question => question.endsWith(' 4')).map(question => question.split('.')[1])
+  t.equal(new Set(first.slice(0, 140)).size, 70, 'each owner is served before the noisy ones again')
+})
+
+t.test('a name that another owner has in line is looked up when it is the turn of either', async t => {
+  const names = deadNames(100)
+  const { resolve, asked } = resolverFixture(t, {
+    ...dead(names),
+    'shared.test': [a('10.0.0.1'), 'ENODATA']
+  })
+  for (const name of names) void resolve(name, 'ann')
+  const first = resolve('shared.test', 'ann')
+
+  t.same(await resolve('shared.test', 'bob'), found('10.0.0.1'))
+  t.same(await first, found('10.0.0.1'))
+  t.equal(lookUpsOf(asked, 'shared.test'), 1)
+})
+
+t.test('beyond 256 names in line an owner is refused, and nobody else', async t => {
+  const names = deadNames(400)
+  const { resolve, clock } = resolverFixture(t, { ...dead(names), 'fast.test': [a('10.0.0.1'), 'ENODATA'] })
+  const pending = names.slice(0, 32 + 256).map(name => resolve(name, 'ann'))
+
+  t.same(await resolve('n300.dead.test', 'ann'), failed('overloaded'))
+  t.same(await resolve('fast.test', 'bob'), found('10.0.0.1'))
+
+  await clock.advance(6_000)
+  const answers = await Promise.all(pending)
+  t.equal(answers.filter(answer => 'reason' in answer && answer.reason === 'timeout').length, 64)
+  t.equal(answers.filter(answer => 'reason' in answer && answer.reason === 'overloaded').length, 224)
+})
+
+t.test('names that no server answers leave places to the other names of their owner', async t => {
+  const names = deadNames(60)
+  const { resolve, asked, clock } = resolverFixture(t, {
+    ...dead(names),
+    'fast.test': [a('10.0.0.1'), 'ENODATA']
+  })
+  for (const name of names) void resolve(name)
+  await clock.advance(6_000)
+  asked.length = 0
+
+  for (const name of names) void resolve(name)
+  await clock.advance(0)
+
+  t.equal(lookUpsOf(asked, 'dead.test'), 13)
+  t.same(await resolve('fast.test'), found('10.0.0.1'))
+})
+
+t.test('while the owner waits for its turn, the old answer is used', async t => {
+  const names = deadNames(40)
   const { resolve, clock, asked } = resolverFixture(t, {
     'known.test': [a('10.0.0.7', 10), 'ENODATA'],
-    ...Object.fromEntries(names.map(name => [name, [promise, 'ENODATA'] as const]))
+    ...dead(names)
   })
   await resolve('known.test')
   await clock.advance(10_000)
-  const pending = names.map(resolve)
+  for (const name of names) void resolve(name)
+  await clock.advance(0)
   const before = asked.length
 
   t.same(await resolve('known.test'), found('10.0.0.7'))
 
   t.equal(asked.length, before)
-  await clock.advance(2_999)
-  answer(a('10.0.0.1'))
-  await Promise.all(pending)
+  await clock.advance(3_000)
+  t.ok(asked.indexOf('known.test 4', before) > 0, 'and it is looked up when it is the turn')
 })
 
 t.test('an answer that arrives after the timeout changes nothing', async t => {
@@ -313,6 +364,20 @@ t.test('a full cache of 4,096 names evicts the one closest to expiry', async t =
   t.equal(asked.length, 2)
 })
 
+t.test('a full cache evicts names of the owner with the most, whatever their expiry', async t => {
+  const table: Record<string, [Answer, Answer]> = { 'bob.test': [a('10.0.0.9', 30), 'ENODATA'] }
+  const { resolve, asked } = resolverFixture(t, table)
+  await resolve('bob.test', 'bob')
+  for (let i = 0; i < 4_200; i++) {
+    table[`web${i}.test`] = [a('10.0.0.1', 3_600), 'ENODATA']
+    await resolve(`web${i}.test`, 'ann')
+  }
+  asked.length = 0
+
+  t.same(await resolve('bob.test', 'bob'), found('10.0.0.9'))
+  t.same(asked, [])
+})
+
 t.test('the hosts file is used, and read again when it changes', async t => {
   const { resolve, asked, hosts } = resolverFixture(t)
   writeFileSync(
@@ -341,12 +406,12 @@ t.test('a real DNS server is asked, and its TTLs are used', async t => {
   const lookup = dnsLookup([address])
   const { resolve } = openResolver({ clock: systemClock, lookup, hosts: join(t.testdir(), 'none') })
 
-  t.match(await resolve('web.test'), found('192.0.2.7', '2001:db8::7'))
-  t.match(await resolve('gone.test'), failed('nxdomain'))
-  t.match(await resolve('broken.test'), failed('servfail'))
-  await resolve('web.test')
+  t.match(await resolve('web.test', 'ann'), found('192.0.2.7', '2001:db8::7'))
+  t.match(await resolve('gone.test', 'ann'), failed('nxdomain'))
+  t.match(await resolve('broken.test', 'ann'), failed('servfail'))
+  await resolve('web.test', 'ann')
 
-  t.match(await lookup('web.test', 4, AbortSignal.timeout(3_000)), [{ address: '192.0.2.7', ttl: 42 }])
+  t.match(await lookup(AbortSignal.timeout(3_000))('web.test', 4), [{ address: '192.0.2.7', ttl: 42 }])
   t.equal(questions.filter(question => question === 'web.test AAAA').length, 1)
 })
 

@@ -12,11 +12,16 @@ import type { EngineState } from './separate-process.ts'
 const file = join(import.meta.dirname, 'separate-process.ts')
 const descriptorLimit = 160
 
-async function openInProcess(t: Test, engine: string): Promise<{ child: ChildProcess; port: number }> {
-  const port = await freePort()
+async function openInProcess(
+  t: Test,
+  engine: string,
+  { limit = descriptorLimit, bobsPort = 0, listen = 0, loopTo = 0 } = {}
+): Promise<{ child: ChildProcess; port: number }> {
+  const port = listen || (await freePort())
   const target = await openTarget(t, echo)
-  const command = `ulimit -n ${descriptorLimit} && exec "$0" "$@"`
-  const child = spawnChild('sh', ['-c', command, process.execPath, file, `${port}`, `${target}`, engine], {
+  const command = `ulimit -n ${limit} && exec "$0" "$@"`
+  const args = [file, port, loopTo || target, engine, bobsPort, target].map(String)
+  const child = spawnChild('sh', ['-c', command, process.execPath, ...args], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc']
   })
   t.teardown(() => child.kill('SIGKILL'))
@@ -32,22 +37,71 @@ async function stateOf(child: ChildProcess): Promise<EngineState> {
 
 const engines = nativeUnderTest().ok ? ['portable', 'native'] : ['portable']
 for (const engine of engines) {
-  t.test(`${engine}: before descriptors run out, callers are refused, and accepted again later`, async t => {
-    const { child, port } = await openInProcess(t, engine)
+  // A connection needs two descriptors: of two adjacent limits, one leaves an odd descriptor.
+  for (const limit of [descriptorLimit, descriptorLimit + 1])
+    t.test(
+      `${engine}: before ${limit} descriptors run out, callers are refused, and accepted again later`,
+      async t => {
+        const { child, port } = await openInProcess(t, engine, { limit })
 
-    const callers = await Promise.all(Array.from({ length: 80 }, () => openCaller(t, port)))
-    const outcomes = await Promise.all(
-      callers.map(caller => Promise.race([exchange(caller, 'hello').catch(() => 'reset'), endOf(caller)]))
+        const callers = await Promise.all(Array.from({ length: 80 }, () => openCaller(t, port)))
+        const outcomes = await Promise.all(
+          callers.map(caller => Promise.race([exchange(caller, 'hello').catch(() => 'reset'), endOf(caller)]))
+        )
+
+        const served = outcomes.filter(outcome => outcome === 'hello').length
+        const { counters, descriptors } = await stateOf(child)
+        t.ok(served > 0 && served < 80, `${served} are served`)
+        t.match(counters, { connectionsTotal: served, rejected: { descriptors: 80 - served } })
+        t.ok(descriptors <= limit - 64 + 1, `${descriptors} are in use`) // one of them reads /proc/self/fd
+        for (const caller of callers) caller.destroy()
+        while ((await stateOf(child)).counters?.ports[0]?.active !== 0);
+        t.equal(await exchange(await openCaller(t, port), 'again'), 'again')
+      }
     )
 
-    const served = outcomes.filter(outcome => outcome === 'hello').length
-    const { counters, descriptors } = await stateOf(child)
-    t.ok(served > 0 && served < 80, `${served} are served`)
-    t.match(counters, { connectionsTotal: served, rejected: { descriptors: 80 - served } })
-    t.ok(descriptors <= descriptorLimit - 64 + 1, `${descriptors} are in use`) // one of them reads /proc/self/fd
-    for (const caller of callers) caller.destroy()
-    while ((await stateOf(child)).counters?.ports[0]?.active !== 0);
-    t.equal(await exchange(await openCaller(t, port), 'again'), 'again')
+  t.test(`${engine}: an owner that holds most descriptors gives them back to another one`, async t => {
+    const bobsPort = await freePort()
+    const { child, port } = await openInProcess(t, engine, { limit: 400, bobsPort })
+    const exchangeAll = async (to: number, count: number) => {
+      const callers = await Promise.all(Array.from({ length: count }, () => openCaller(t, to)))
+      const outcomes = await Promise.all(
+        callers.map(caller => Promise.race([exchange(caller, 'hello').catch(() => 'reset'), endOf(caller)]))
+      )
+      return outcomes.filter(outcome => outcome === 'hello').length
+    }
+
+    const served = await exchangeAll(port, 150)
+    const crowded = await stateOf(child)
+    let bobs = 0
+    for (let i = 0; i < 6; i++) bobs += await exchangeAll(bobsPort, 10)
+    const { rules, descriptors } = await stateOf(child)
+
+    t.ok(served > 100 && served < 150, `${served} of ann are served`)
+    t.match(crowded.rules, [{ rejected: { owner_share: 150 - served } }, {}])
+    t.equal(bobs, 60, 'all of bob are served')
+    t.strictSame(rules[1]?.rejected, {})
+    t.ok((rules[0]?.ports[0]?.active ?? 0) < served, 'connections of ann have ended')
+    t.strictSame(Object.keys(rules[0]?.rejected ?? {}), ['owner_share'])
+    t.ok(descriptors <= 400 - 64 + 1, `${descriptors} are in use`)
+  })
+
+  t.test(`${engine}: a loop over two engines leaves descriptors to other owners`, async t => {
+    const [first, second, ...bobsPorts] = await Promise.all([1, 2, 3, 4].map(() => freePort()))
+    const edges = [
+      await openInProcess(t, engine, { listen: first, loopTo: second, bobsPort: bobsPorts[0] }),
+      await openInProcess(t, engine, { listen: second, loopTo: first, bobsPort: bobsPorts[1] })
+    ]
+
+    const looping = await openCaller(t, first ?? 0)
+    const ends = endOf(looping)
+    for (let round = 0; round < 5; round++)
+      for (const port of bobsPorts) t.equal(await exchange(await openCaller(t, port), 'hello'), 'hello')
+
+    t.equal(await ends, 'reset', 'the refusal of the last hop ends the loop')
+    const states = await Promise.all(edges.map(({ child }) => stateOf(child)))
+    t.ok(states.some(({ counters }) => counters?.rejected['owner_share']))
+    for (const { rules } of states) t.strictSame(rules[1]?.rejected, {})
   })
 
   t.test(`${engine}: a stopped engine lets its process exit`, async t => {

@@ -1,19 +1,20 @@
-// node separate-process.ts LISTEN-PORT TARGET-PORT portable|native: an engine in its own process. Sends its state on
-// request, stops on 'stop'.
+// node separate-process.ts LISTEN-PORT TARGET-PORT portable|native [LISTEN-PORT [TARGET-PORT]]: an engine in its own process, with a
+// rule of ann and perhaps one of bob. Sends its state on request, stops on 'stop'.
 import { readdirSync } from 'node:fs'
-import type { Counters, MeterCounters } from '../../agent/engine/engine.ts'
+import type { Counters, EngineRule, MeterCounters } from '../../agent/engine/engine.ts'
 import { openPortableEngine } from '../../agent/portable-engine/portable-engine.ts'
 import { limited } from './meter-fixture.ts'
 import { nativeUnderTest } from './native-under-test.ts'
 
 export interface EngineState {
-  readonly counters: Counters | undefined
+  readonly counters: Counters | undefined // of the first rule
+  readonly rules: readonly Counters[]
   readonly descriptors: number
   readonly meters: readonly MeterCounters[]
   readonly resources: readonly string[] // timers and handles that could keep the process alive
 }
 
-const [from = 0, port = 0] = process.argv.slice(2).map(Number)
+const [from = 0, port = 0, , bobsPort = 0, bobsTarget = 0] = process.argv.slice(2).map(Number)
 const native = nativeUnderTest()
 const openEngine = process.argv[4] === 'native' && native.ok ? native.openEngine : openPortableEngine
 const engine = openEngine({ bind: ['127.0.0.1'], onEvents() {} })
@@ -24,8 +25,9 @@ engine.setMeter(
   limited({ bytesIn: { perSec: 1e6, burst: 2_000 }, bytesOut: { perSec: 1e6, burst: 2_000 } })
 )
 for (const id of [1, 2]) engine.setBudget(id, { mark: 1e12, holdMs: 60_000 })
-await engine.open({
-  id: 1,
+const rule = (id: number, owner: string, from: number, port: number): EngineRule => ({
+  id,
+  owner,
   protocol: 'tcp',
   from,
   to: from,
@@ -33,6 +35,7 @@ await engine.open({
   preferIpv6: false,
   balance: null,
   idleMs: 60_000,
+  unansweredMs: 0,
   name: null,
   fallback: false,
   probeMs: 0,
@@ -48,6 +51,8 @@ await engine.open({
   sourceLimits: [],
   target: []
 })
+await engine.open(rule(1, 'ann', from, port))
+if (bobsPort > 0) await engine.open(rule(2, 'bob', bobsPort, bobsTarget))
 
 process.on('message', async command => {
   if (command === 'stop') {
@@ -58,7 +63,7 @@ process.on('message', async command => {
   const { rules, meters } = engine.sample()
   const descriptors = readdirSync('/proc/self/fd').length
   const resources = process.getActiveResourcesInfo().toSorted()
-  const state: EngineState = { counters: rules[0], meters, descriptors, resources }
+  const state: EngineState = { counters: rules[0], rules, meters, descriptors, resources }
   process.send?.(state)
 })
 process.send?.('open')

@@ -30,7 +30,7 @@ async function openHealth(targetCount = 2) {
       nowMs += ms
     },
     fail(times: number, index = 0) {
-      for (let i = 0; i < times; i++) health.probe(index).failed('refused')
+      for (let i = 0; i < times; i++) health.attempt(index).failed('refused')
     },
     /** Returns the targets in the current dial order. */
     order(): number[] {
@@ -46,7 +46,7 @@ t.test('targets are tried in order; after three consecutive failures a target is
 
   fail(2)
   t.same(order(), [0, 1])
-  health.probe(0).succeeded()
+  health.attempt(0).succeeded()
   fail(2)
   t.same(order(), [0, 1])
   fail(1)

@@ -6,7 +6,8 @@ import { text } from 'node:stream/consumers'
 import { spawnChild } from '../support/child-process.ts'
 import type { TestFolder } from '../support/test-cluster.ts'
 import { token } from '../support/test-cluster.ts'
-import { type LatencyStats, probe, watchMemory } from './probe.ts'
+import { type LatencyStats, probe, probeChanges, watchMemory } from './probe.ts'
+import type { Served } from './quiet-tenant.ts'
 import type { AttackName, Target } from './target.ts'
 import { eventsNamed, openWorld, type World } from './world.ts'
 
@@ -14,6 +15,9 @@ interface Outcome {
   readonly did: Readonly<Record<string, number>>
   readonly quiet: LatencyStats // API latency without an attack
   readonly attacked: LatencyStats | null
+  readonly quietChanges: LatencyStats // creates of rules of the honest user, without an attack
+  readonly changes: LatencyStats | null // during the attack
+  readonly tenant: { readonly quiet: Served; readonly attacked: Served | null } // p99 in ms of a tenant's uses
   readonly exchanges: number // of the honest user during the attack
   readonly memoryMib: {
     readonly before: number
@@ -33,7 +37,14 @@ interface Options {
 
 const quietSecs = 5
 /** A tenant can slow the API by password hashes and rule changes. The API must still answer. */
-const p99LimitMs: Readonly<Record<AttackName, number>> = { agent: 100, network: 100, tenant: 400 }
+const p99LimitMs: Readonly<Record<AttackName, number>> = {
+  agent: 100,
+  network: 100,
+  tenant: 400,
+  bans: 400,
+  neighbor: 1_000
+}
+const unfairFloorMs = 5_000 // a change that takes longer fails
 const stopLimitMs = 10_000
 /** Server events that no peer may cause. */
 const faults = [
@@ -65,33 +76,46 @@ export async function attackOnce(options: Options): Promise<readonly string[]> {
 async function attempt(t: TestFolder, { name, seed, secs }: Options): Promise<Outcome> {
   const world = await openWorld(t, { seed, secs })
   const { cluster } = world
-  const [quiet] = await during(quietSecs * 1000, stop => [probe(cluster, stop), world.traffic(stop)])
+  const before = await during<[LatencyStats, LatencyStats, Served, number]>(quietSecs * 1000, stop => [
+    probe(cluster, stop),
+    probeChanges(world, stop),
+    world.quiet.use(stop),
+    world.traffic(stop)
+  ])
+  const [quiet, quietChanges, unhurried] = before
   const attack = new AbortController()
   const { signal } = attack
   const measures = Promise.allSettled([
     probe(cluster, signal),
+    probeChanges(world, signal),
+    world.quiet.use(signal),
     world.traffic(signal),
     watchMemory(cluster.server.pid, signal)
   ])
   const [run] = await Promise.allSettled([runAttack(name, world.target)])
   attack.abort()
-  const [attacked, exchanges, memory] = await measures
-  const failures = [run, attacked, exchanges, memory].flatMap(({ status, ...rest }) =>
+  const [attacked, changes, used, exchanges, memory] = await measures
+  const failures = [run, attacked, changes, used, exchanges, memory].flatMap(({ status, ...rest }) =>
     status === 'rejected' && 'reason' in rest ? [String(rest.reason)] : []
   )
   failures.push(...(await problemsAfter(world)))
   const mib = resultOf(memory, [])
   const measured = resultOf(attacked, null)
   if (measured) failures.push(...slowness(name, quiet, measured))
+  const tenant = { quiet: unhurried, attacked: resultOf(used, null) }
+  if (name === 'neighbor') failures.push(...unfairness(tenant))
   failures.push(...growth(mib))
   const stopMs = await stop(world, failures)
-  const [before = 0, half = 0] = [mib[0], mib[Math.floor(mib.length / 2)]]
+  const half = mib[Math.floor(mib.length / 2)] ?? 0
   return {
     did: resultOf(run, {}),
     quiet,
+    quietChanges,
     attacked: measured,
+    changes: resultOf(changes, null),
+    tenant,
     exchanges: resultOf(exchanges, 0),
-    memoryMib: { before, half, max: Math.max(...mib), end: mib.at(-1) ?? 0 },
+    memoryMib: { before: mib[0] ?? 0, half, max: Math.max(...mib), end: mib.at(-1) ?? 0 },
     stopMs,
     failures
   }
@@ -125,6 +149,7 @@ async function problemsAfter(world: World): Promise<string[]> {
   const { cluster, edges } = world
   return [
     ...(await world.counterMismatches()),
+    ...(await world.quiet.wrongStats()),
     ...(await brokenRoutes(world)),
     ...eventsNamed(cluster.server, faults),
     ...edges.flatMap(({ agent }) => eventsNamed(agent, ['control.disconnected', ...faults]))
@@ -158,6 +183,19 @@ function slowness(name: AttackName, quiet: LatencyStats, attacked: LatencyStats)
   return attacked.p99Ms <= limitMs
     ? []
     : [`API p99 is ${attacked.p99Ms} ms, ${quiet.p99Ms} ms without an attack`]
+}
+
+/**
+ * A neighbor may double the time of each use. Below the floor it is printed, but no failure: attackers, edges and server share
+ * the processors of one machine.
+ */
+function unfairness({ quiet, attacked }: Outcome['tenant']): string[] {
+  return Object.entries(attacked ?? {}).flatMap(([use, p99Ms]) => {
+    const alone = quiet[use as keyof Served]
+    return p99Ms <= Math.max(2 * alone, unfairFloorMs)
+      ? []
+      : [`p99 of ${use} is ${p99Ms} ms for the quiet tenant, ${alone} ms without an attack`]
+  })
 }
 
 /** Memory may grow while caches fill, but not during the second half of the attack. */

@@ -29,9 +29,9 @@ const silent = 700 // open at a time, all from one address: more than the API ac
 const holdMs = 20_000
 
 const get = (path: string, ...headers: string[]): string =>
-  `${[`GET ${path} HTTP/1.1`, 'host: a', ...headers].join('\r\n')}\r\n\r\n`
+  `${[`GET ${path} HTTP/1.1`, 'host: localhost', ...headers].join('\r\n')}\r\n\r\n`
 const post = (...headers: string[]): string =>
-  `${['POST /v1/auth/login HTTP/1.1', 'host: a', 'content-type: application/json', ...headers].join('\r\n')}\r\n\r\n`
+  `${['POST /v1/auth/login HTTP/1.1', 'host: localhost', 'content-type: application/json', ...headers].join('\r\n')}\r\n\r\n`
 const smuggled = get('/v1/auth/status')
 
 /** The server must refuse each of these, and never answer the hidden second request. */

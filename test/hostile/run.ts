@@ -1,6 +1,6 @@
 // Runs each attack against a fresh server with honest agents and traffic. Exits with 1 if a check fails. The same seed
 // gives the same attack.
-//   npm run hostile -- [--minutes 1] [--seed 1] [--only agent,tenant,network]
+//   npm run hostile -- [--minutes 1] [--seed 1] [--only agent,tenant,network,bans,neighbor]
 import { parseArgs } from 'node:util'
 import { attackOnce } from './attack-once.ts'
 import { type AttackName, attacks } from './target.ts'

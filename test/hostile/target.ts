@@ -25,5 +25,5 @@ export interface Target {
 /** Attacks for `target.secs`. Resolves with counts of its actions by name. Rejects if it gets forbidden data. */
 export type Attack = (target: Target) => Promise<Readonly<Record<string, number>>>
 
-export const attacks = ['agent', 'tenant', 'network'] as const
+export const attacks = ['agent', 'tenant', 'network', 'bans', 'neighbor'] as const
 export type AttackName = (typeof attacks)[number]

@@ -23,7 +23,7 @@ export const attack: Attack = async target => {
   }
   const until = AbortSignal.timeout(target.secs * 1000)
   const marker = await leaveMarker(target)
-  const described = await operationsOf(target)
+  const described = await operationsOf(target.origin)
   const operations = described.filter(isFuzzed)
   const redeemed = redeem(target)
   await Promise.all([
@@ -50,25 +50,23 @@ async function fuzz(
   count: (what: string) => void
 ): Promise<void> {
   const dice = seededRandom(target.seed * 1000 + worker)
-  const { pathOf, bodyOf, queryOf } = mutator(dice, target)
+  const { tenant, victim } = target
+  const known = [...victim.ruleIds, ...victim.clientIds, victim.userId, tenant.userId]
+  const { requestOf, harvest } = mutator(dice, known)
   while (!until.aborted) {
     const operation = dice.pick(operations)
     if (!operation) throw new Error('the server describes no operation')
-    const path = pathOf(operation)
-    const body = bodyOf(operation)
-    const reply = await fetch(`${target.origin}${path}${queryOf(operation)}`, {
+    const { path, headers, body } = requestOf(operation)
+    const reply = await fetch(`${target.origin}${path}`, {
       method: operation.method,
-      headers: {
-        ...asTenant(target),
-        ...(body !== undefined && json),
-        ...(dice.oneIn(4) && { 'idempotency-key': `key-${dice.below(50)}` })
-      },
+      headers: { ...headers, ...asTenant(target) },
       signal: AbortSignal.timeout(30_000),
       ...(body !== undefined && { body })
     }).catch(() => null) // the server may cut an oversized request
     count(`${reply?.status ?? 'cut'}`)
     if (!reply) continue
     const text = await reply.text().catch(() => '')
+    if (reply.ok) harvest(text, reply.headers.get('etag'))
     refuseLeak(target, operation, { path, status: reply.status, text })
   }
 }

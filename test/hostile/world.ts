@@ -16,6 +16,7 @@ import {
   testCluster,
   token
 } from '../support/test-cluster.ts'
+import { openQuietTenant, type QuietTenant } from './quiet-tenant.ts'
 import type { Target } from './target.ts'
 
 interface HonestRule {
@@ -28,6 +29,7 @@ export interface World {
   readonly cluster: TestCluster
   readonly edges: readonly RunningAgent[]
   readonly target: Target
+  readonly quiet: QuietTenant // on the first client
   /** Exchanges bytes through all rules until `stop`. Resolves with the number of exchanges; rejects if one fails. */
   traffic(stop: AbortSignal): Promise<number>
   /** Waits for all reports. Returns the differences between the counters and the bytes that both ends saw. */
@@ -56,6 +58,7 @@ export async function openWorld(
   return {
     cluster,
     edges,
+    quiet: await openQuietTenant(cluster, edges[0]?.clientId ?? '', echo),
     target: {
       seed,
       secs,

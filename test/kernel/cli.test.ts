@@ -83,7 +83,7 @@ t.test('with --output json, standard output has only the data', async t => {
     text => messages.push(text)
   )
 
-  print.line('a message')
+  print.note('a message')
   print.data({ a: 1 })
 
   t.same(JSON.parse(out.join('')), { a: 1 })

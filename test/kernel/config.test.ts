@@ -73,6 +73,24 @@ t.test('all problems are reported, and a misspelt key with the nearest name', as
   })
 })
 
+t.test('many problems hide none: unknown keys and wrong values are all reported', async t => {
+  const keys = Array.from({ length: 100 }, (_, at) => `key_${at}`)
+  const inner = Type.Object({ size: Type.Integer() }, { additionalProperties: false })
+  const table = Type.Object({
+    ...Object.fromEntries(keys.map(key => [key, Type.Integer()])),
+    inner: Type.Optional(inner)
+  })
+  const unknown = Object.fromEntries(keys.map(key => [`an_${key}`, 1]))
+  const wrong = Object.fromEntries(keys.map(key => [key, 'x']))
+
+  t.equal(validateConfig(Type.Object({}), unknown, '').problems.length, 100)
+  t.equal(validateConfig(table, { ...wrong, ...unknown }, '').problems.length, 200)
+  t.same(validateConfig(Type.Object({ inner }), { inner: { size: 1, siez: 2 } }, 'plugins.x').problems, [
+    'unknown key plugins.x.inner.siez'
+  ])
+  t.same(validateConfig(table, 5, 'plugins.x').problems, ['plugins.x must be object'])
+})
+
 t.test(
   'numbers are decimal digits and booleans are true or false; other text is refused, not coerced',
   async t => {

@@ -86,11 +86,11 @@ t.test('a change that takes longer than a sync is answered before later changes 
   await Promise.all(later)
 
   t.same(order(), [
-    'begin',
+    'begin immediate',
     'first',
     'commit',
     'first is answered',
-    'begin',
+    'begin immediate',
     'second',
     'commit',
     'second is answered'
@@ -103,7 +103,7 @@ t.test('waiting changes are synced together, however long they take', async t =>
 
   await Promise.all(names.map(name => change(name, () => spendMs(20))))
 
-  t.same(order(), ['begin', ...names, 'commit', ...names.map(name => `${name} is answered`)])
+  t.same(order(), ['begin immediate', ...names, 'commit', ...names.map(name => `${name} is answered`)])
 })
 
 t.test('a change of a group that throws is rolled back alone', async t => {

@@ -63,7 +63,7 @@ t.test('the certificate moves with the store to PostgreSQL and back, and so does
 
   const there = await run('sqlite:', 'store', 'migrate', '--to', at.url)
 
-  t.match(there, { code: 0, stdout: /store\.key in .* opens it: save that file, and copy it/ })
+  t.match(there, { code: 0, stderr: /store\.key in .* opens it: save that file, and copy it/ })
   t.same(
     files.map(file => readFileSync(file, 'utf8')),
     before,
@@ -91,7 +91,7 @@ t.test('the certificate moves with the store to PostgreSQL and back, and so does
   })
   t.notOk(existsSync(join(dir, 'sluice.db')), 'the old file is deleted')
   rmSync(files[0] ?? '')
-  t.match(await back(), { code: 0, stdout: /A certificate that the server had made itself is in/ })
+  t.match(await back(), { code: 0, stderr: /A certificate that the server had made itself is in/ })
   t.same(
     files.map(file => readFileSync(file, 'utf8')),
     before

@@ -54,7 +54,7 @@ t.test(
       status: 503,
       body: {
         status: 'not_ready',
-        checks: [{ name: 'store', status: 'failed', reason: /start PostgreSQL at 127\.0\.0\.1/ }]
+        checks: { store: { status: 'failed', reason: /start PostgreSQL at 127\.0\.0\.1/ } }
       }
     })
     t.notMatch(JSON.stringify(ready.body), /a-secret|postgres:|sluice@/)
@@ -130,7 +130,10 @@ t.test('a database that accepts connections and never answers counts as down', a
   const { server, call } = await serverOn(t, `postgres://sluice@127.0.0.1:${port}/sluice`)
   await once(silent, 'connection')
 
-  t.match(await call('/readyz'), { status: 503, body: { checks: [{ reason: 'the store is being opened' }] } })
+  t.match(await call('/readyz'), {
+    status: 503,
+    body: { checks: { store: { reason: 'the store is being opened' } } }
+  })
   await server.until('store.awaited')
   server.signal('SIGTERM')
 

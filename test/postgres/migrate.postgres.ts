@@ -23,10 +23,10 @@ async function play(t: Test, cluster: TestCluster, file: string, url: string): P
     .replaceAll('/var/lib/sluice', join(cluster.dir, 'server'))
     .replaceAll('postgres://sluice@db.example.com/sluice', url)
   const words = `set -e; systemctl() { :; }; sluice() { '${process.execPath}' '${join(root, 'kernel/bin.ts')}' "$@"; }\n`
-  const { stdout } = await promisify(execFile)('bash', ['-c', words + own], {
+  const { stderr } = await promisify(execFile)('bash', ['-c', words + own], {
     env: { PATH: process.env['PATH'] }
   })
-  return stdout
+  return stderr
 }
 
 async function stop({ server }: TestCluster): Promise<void> {

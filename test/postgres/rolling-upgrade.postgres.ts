@@ -204,7 +204,7 @@ t.test('a stopping server announces its stop, and its agents move to the peer se
     () => a.call('GET', '/readyz'),
     ({ status }) => status === 503
   )
-  t.match(ready.body, { checks: [{ name: 'stopping', status: 'failed' }] })
+  t.match(ready.body, { checks: { stopping: { status: 'failed' } } })
   t.match(await a.call('GET', '/v1/servers'), { status: 200 }, 'the API still answers')
 
   if (!isMoving.signal.aborted)

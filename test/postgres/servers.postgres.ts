@@ -91,6 +91,29 @@ t.test('two servers share a store: each knows the other and the agents of both',
   ])
 })
 
+t.test('all servers say the same of when an agent connected', async t => {
+  const { server, client } = await fixture(t)
+  const a = await server('a')
+  const b = await server('b')
+  const paris = await client('paris')
+  await paris.connect(b)
+  await isConnected(a, paris.id, true)
+
+  const [atPeer, atOwn] = await Promise.all([a, b].map(one => one.call('GET', `/v1/clients/${paris.id}`)))
+
+  t.type(atOwn?.body.connected_at, 'string')
+  t.equal(atPeer?.body.connected_at, atOwn?.body.connected_at)
+})
+
+t.test('the servers of a store are listed in pages', async t => {
+  const { server } = await fixture(t)
+  const a = await server('a')
+  await server('b')
+
+  t.match(await a.call('GET', '/v1/servers?limit=1'), { status: 200, body: [{ server_id: 'a' }] })
+  t.match(await a.call('GET', '/v1/servers?sort=-server_id&limit=1'), { body: [{ server_id: 'b' }] })
+})
+
 t.test('a server that has just started knows the agents of its peers', async t => {
   const { server, client } = await fixture(t)
   const b = await server('b')

@@ -3,9 +3,10 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { type TestServer, testServer } from '../../kit/test-server.ts'
+import { insertClient, type TestServer, testServer } from '../../kit/test-server.ts'
 import { openTestStore } from '../../kit/test-store.ts'
 import { makeCertificate } from '../../plugins/certificate/make-certificate.ts'
+import { createKey, redeemKey } from '../../plugins/enrollment/test/fixture.ts'
 
 const { cert, key } = await makeCertificate([])
 const unauthenticated = { authorization: '' }
@@ -22,7 +23,10 @@ async function servers(t: Test): Promise<readonly [TestServer, TestServer]> {
   const start = (id: string) =>
     testServer(t, {
       dir: join(dir, id),
-      plugins: ['users', 'clients', 'auth', 'credentials', 'rules', 'apply', 'console'],
+      plugins: [
+        ...['users', 'clients', 'auth', 'credentials', 'rules', 'apply', 'console'],
+        ...['advertised-endpoint', 'enrollment']
+      ],
       keys: {
         ...tls,
         store_url: store.place.url,
@@ -83,6 +87,58 @@ t.test('one Idempotency-Key at two servers at once makes one token', async t => 
     const statuses = (await Promise.all([a, b].map(make))).map(({ status }) => status)
     t.same(statuses.sort(), [201, 409])
     t.equal((await b.call<unknown[]>('GET', path)).body.length, round)
+  }
+})
+
+t.test(
+  'an enrollment key at two servers at once is used up exactly, by hosts that each have a name',
+  async t => {
+    const [a, b] = await servers(t)
+    const { key_id: id, key } = await createKey(a, { uses: 8 })
+    const redeemAt = (server: TestServer, token: string) => redeemKey(server, key, { token })
+
+    const both = await Promise.all([redeemAt(a, 'same'), redeemAt(b, 'same'), redeemAt(a, 'same')])
+    const replies = await Promise.all(
+      Array.from({ length: 12 }, (_, i) => redeemAt(i % 2 === 0 ? a : b, `token ${i}`))
+    )
+
+    t.equal(new Set(both.map(reply => JSON.stringify(reply, ['client_id', 'client_name']))).size, 1)
+    const names = replies.flatMap(reply => (typeof reply === 'object' ? reply.client_name : []))
+    t.equal(names.length, 7)
+    t.equal(new Set(names).size, 7)
+    t.same(new Set(replies.filter(reply => typeof reply !== 'object')), new Set(['enrollment_invalid']))
+    t.match(await b.call('GET', `/v1/enrollment-keys/${id}`), {
+      body: { used: 8, clients: 8, state: 'spent' }
+    })
+  }
+)
+
+t.test('of two rules that get one name at two servers at once, one is refused', async t => {
+  const [a, b] = await servers(t)
+  await insertClient(a, 'paris')
+  const push = (server: TestServer, more: object) =>
+    server.call<{ rule_id: string }>('POST', '/v1/rules', {
+      client: 'paris',
+      if_offline: 'queue',
+      targets: [{ host: '10.0.0.1', port: 80 }],
+      ...more
+    })
+  const statusesOf = (replies: readonly { readonly status: number }[]) =>
+    replies.map(({ status }) => status).sort()
+
+  for (let port = 1; port < 10; port += 2) {
+    const pushed = await Promise.all([
+      push(a, { listen_port: port, name: `created-${port}` }),
+      push(b, { listen_port: port + 1, name: `created-${port}` })
+    ])
+    t.same(statusesOf(pushed), [201, 409])
+    const others = [await push(a, { listen_port: port + 100 }), await push(a, { listen_port: port + 101 })]
+    const renamed = await Promise.all(
+      [a, b].map((server, at) =>
+        server.call('PATCH', `/v1/rules/${others[at]?.body.rule_id}`, { name: `changed-${port}` })
+      )
+    )
+    t.same(statusesOf(renamed), [200, 409])
   }
 })
 

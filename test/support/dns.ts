@@ -4,7 +4,10 @@ import { once } from 'node:events'
 import { isIPv4 } from 'node:net'
 import type { Test } from 'tap'
 
-/** Addresses by host name. `SERVFAIL` answers with that error, `SILENT` never answers. Other names get NXDOMAIN. */
+/**
+ * Addresses by host name, or by name and type ('web.test A') for one type. `SERVFAIL` answers with that error, `SILENT` never answers. Other names get
+ * NXDOMAIN.
+ */
 export type Zone = Readonly<Record<string, readonly string[] | 'SERVFAIL' | 'SILENT'>>
 
 export interface Dns {
@@ -20,8 +23,9 @@ export async function openDns(t: Test, zone: Zone, ttlSecs: number): Promise<Dns
   const server = createSocket('udp4')
   server.on('message', (query, from) => {
     const { name, type } = questionOf(query)
-    questions.push(`${name} ${type === types.a ? 'A' : type === types.aaaa ? 'AAAA' : type}`)
-    const known = zone[name]
+    const question = `${name} ${type === types.a ? 'A' : type === types.aaaa ? 'AAAA' : type}`
+    questions.push(question)
+    const known = zone[question] ?? zone[name]
     if (known !== 'SILENT') server.send(replyTo(query, known, type, ttlSecs), from.port, from.address)
   })
   server.bind(0, '127.0.0.1')

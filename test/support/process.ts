@@ -11,7 +11,7 @@ import { storeEnv } from './process-store.ts'
 const timeoutMs = 120_000
 
 /** TEST_PROGRAM selects the program of an installed package or a build, instead of the checkout. */
-const bin = (): string =>
+export const program = (): string =>
   process.env['TEST_PROGRAM'] ?? join(import.meta.dirname, '..', '..', 'kernel', 'bin.ts')
 
 export interface Event {
@@ -48,9 +48,9 @@ export function start(
   t: Pick<Test, 'teardown'>,
   args: readonly string[],
   env: Env = {},
-  program = bin()
+  path = program()
 ): Process {
-  const child = spawnChild(process.execPath, [program, ...args], {
+  const child = spawnChild(process.execPath, [path, ...args], {
     env: envOf(args, env),
     stdio: ['ignore', 'pipe', 'pipe']
   })
@@ -148,7 +148,7 @@ export interface CommandResult {
 
 /** Runs a command and returns its exit code and output. */
 export async function sluice(args: readonly string[], env: Env = {}, input = ''): Promise<CommandResult> {
-  const child = spawnChild(process.execPath, [bin(), ...args], { env: envOf(args, env), stdio: 'pipe' })
+  const child = spawnChild(process.execPath, [program(), ...args], { env: envOf(args, env), stdio: 'pipe' })
   child.stdin.on('error', () => {}) // the process may end without reading
   child.stdin.end(input)
   let stdout = ''

@@ -128,6 +128,7 @@ export async function startAgent(
       {
         SVC_LOG_LEVEL: 'debug',
         SVC_ENROLL_URI: uri, // for the first start only
+        SVC_IDLE_PROBE: 'false', // targets of tests count their callers
         ...env
       },
       program

@@ -34,6 +34,7 @@ for (const id of meters)
 
 const ruleOf = ({ port, target, targetPort }: HostedRule, index: number): EngineRule => ({
   id: index + 1,
+  owner: 'bench',
   protocol: 'tcp',
   from: port,
   to: port,
@@ -41,6 +42,7 @@ const ruleOf = ({ port, target, targetPort }: HostedRule, index: number): Engine
   preferIpv6: false,
   balance: null,
   idleMs: 0,
+  unansweredMs: 10_000,
   name: null,
   fallback: false,
   probeMs: 0,

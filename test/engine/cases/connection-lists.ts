@@ -17,7 +17,7 @@ import { openUdpCaller, openUdpRule, openUdpTarget } from './udp-fixture.ts'
 const all: ConnectionQuery = {
   ids: null,
   rules: null,
-  source: null,
+  sources: null,
   target: null,
   sort: 'bytes',
   after: null,
@@ -105,13 +105,15 @@ export const connectionLists: Record<string, EngineCase> = {
     const count = (selection: Partial<ConnectionQuery>) =>
       engine.connections({ ...all, ...selection }).matched
 
-    t.equal(count({ source: '127.0.0.0/8' }), 2)
-    t.equal(count({ source: '::1' }), 1)
-    t.equal(count({ source: '10.0.0.0/8' }), 0)
+    t.equal(count({ sources: ['127.0.0.0/8'] }), 2)
+    t.equal(count({ sources: ['::1'] }), 1)
+    t.equal(count({ sources: ['10.0.0.0/8'] }), 0)
+    t.equal(count({ sources: ['10.0.0.0/8', '::1'] }), 1)
+    t.equal(count({ sources: [] }), 0)
     t.equal(count({ target: { address: '127.0.0.1', port: null } }), 3)
     t.equal(count({ target: { address: '127.0.0.1', port: target } }), 3)
     t.equal(count({ target: { address: '127.0.0.1', port: 1 } }), 0)
-    t.throws(() => count({ source: 'everywhere' }), { code: 'EINVAL' })
+    t.throws(() => count({ sources: ['everywhere'] }), { code: 'EINVAL' })
   },
 
   async 'exactly the selected connections are reset'(t, openEngine) {
@@ -127,7 +129,7 @@ export const connectionLists: Record<string, EngineCase> = {
       [2, 1]
     )
     t.equal(engine.endConnections({ ...all, ids: [largest?.id ?? 0] }), 0)
-    t.equal(engine.endConnections({ ...all, source: '127.0.0.1' }), 2)
+    t.equal(engine.endConnections({ ...all, sources: ['127.0.0.1'] }), 2)
     await until(() => engine.connections(all).matched === 0)
   },
 
@@ -170,7 +172,7 @@ export const udpConnectionLists: Record<string, EngineCase> = {
         }
       ]
     })
-    t.equal(engine.endConnections({ ...all, source: '127.0.0.1' }), 1)
+    t.equal(engine.endConnections({ ...all, sources: ['127.0.0.1'] }), 1)
     t.equal(engine.connections(all).matched, 0)
   }
 }

@@ -177,6 +177,21 @@ export const firstRead: Record<string, EngineCase> = {
     t.match(counters().rejected, { sni_timeout: 1 })
   },
 
+  async 'a caller that sends a header but no ClientHello goes to the fallback'(t, openEngine) {
+    const { engine } = engineFixture(t, openEngine)
+    const { from } = await openProxied(t, engine, { name: 'one.test' })
+    await openProxied(t, engine, { from, fallback: true })
+    const late = await openCaller(t, from)
+    const ended = await openCaller(t, from)
+    late.write(binaryHeader())
+    ended.end(binaryHeader())
+
+    t.match(String(await collect(ended)), /^PROXY TCP4 [^\n]+\n$/)
+    const [line] = await once(late, 'data')
+    t.match(String(line), /^PROXY TCP4 [^\n]+\n$/)
+    t.match(engine.sample().rules, [{ rejected: {} }, { connectionsTotal: 2, rejected: {} }])
+  },
+
   async 'rules that share a port need the same first read'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     const { from } = await openProxied(t, engine, { name: 'one.test' })

@@ -53,7 +53,13 @@ export const health: Record<string, EngineCase> = {
     t.match(counters(), {
       targetFailovers: 3,
       targets: [
-        { health: 'failed', consecutiveFailures: 3, connectionsTotal: 0, lastSuccessAt: null },
+        {
+          health: 'failed',
+          consecutiveFailures: 3,
+          connectionsTotal: 0,
+          lastSuccessAt: null,
+          lastFailure: 'refused'
+        },
         { health: 'healthy', consecutiveFailures: 0, connectionsTotal: 3, lastFailureAt: null }
       ]
     })
@@ -114,6 +120,33 @@ export const health: Record<string, EngineCase> = {
     t.match(counters(), { connectionsTotal: 2, targets: [{ connectionsTotal: 1 }, { connectionsTotal: 1 }] })
   },
 
+  async 'counters name the source of the last attempt, and the reason of the last failure'(t, openEngine) {
+    const { engine, counters } = engineFixture(t, openEngine)
+    const port = await freePort()
+    const probed = await ruleTo([port], { probeMs: 60_000 })
+    await engine.open(probed)
+    await until(() => counters().targets[0]?.consecutiveFailures === 1)
+    t.match(counters().targets, [{ lastFailure: 'refused', lastSource: 'probe' }])
+
+    await openLabelled(t, 'up', port)
+    t.equal(await whoAnswers(t, probed.from), 'up')
+
+    t.match(counters().targets, [{ health: 'healthy', lastFailure: 'refused', lastSource: 'traffic' }])
+  },
+
+  async 'a rule that replaces another one keeps the reason of the last failure'(t, openEngine) {
+    const { engine, counters } = engineFixture(t, openEngine)
+    const rule = await ruleTo([await freePort()], { probeMs: 60_000 })
+    await engine.open(rule)
+    await until(() => counters().targets[0]?.consecutiveFailures === 1)
+
+    await engine.open({ ...rule, id: rule.id + 1, probeMs: 0 }, rule.id)
+    await engine.close(rule.id, 0)
+    await until(() => engine.sample().rules.length === 1)
+
+    t.match(counters().targets, [{ consecutiveFailures: 1, lastFailure: 'refused', lastSource: 'probe' }])
+  },
+
   async 'a probe without a result in five seconds has failed'(t, openEngine) {
     const { engine, events, counters } = engineFixture(t, openEngine)
     await engine.open(await ruleTo([{ host: 'late.test', port: 9 }], { probeMs: 60_000 }))
@@ -157,7 +190,11 @@ export const health: Record<string, EngineCase> = {
     for (let i = 0; i < 4; i++) t.equal(await whoAnswers(t, rule.from), 'second')
 
     t.ok(healthChanges(events).includes('0 unknown failed nxdomain'))
-    t.match(counters(), { dnsFailures: 3, targetFailovers: 3 })
+    t.match(counters(), {
+      dnsFailures: 3,
+      targetFailovers: 3,
+      targets: [{ lastFailure: 'dns_nxdomain' }, {}]
+    })
   },
 
   async 'a filter refusal and a caller that leaves do not change the health of a target'(t, openEngine) {

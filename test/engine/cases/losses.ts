@@ -34,16 +34,34 @@ export const udpLosses: Record<string, EngineCase> = {
     t.same(counters().rejected, { no_target: 4 })
   },
 
-  async 'a datagram that the system rejects is counted'(t, openEngine) {
-    const target = await openUdpTarget(t)
-    const { engine, counters } = engineFixture(t, openEngine)
-    const rule = await openUdpRule(engine, [target.port])
-    const caller = await openUdpCaller(t, rule.from, '::1')
+  async 'a datagram too large for the other side is counted as such, not as delivered, in each direction'(
+    t,
+    openEngine
+  ) {
+    const large = Buffer.alloc(65_520) // over the IPv4 maximum
+    const ipv4 = await openUdpTarget(t)
+    const ipv6 = await openUdpTarget(t, bytes => (String(bytes) === 'more' ? large : bytes), { host: '::1' })
+    const { engine, finalCounters } = engineFixture(t, openEngine)
+    const toIpv4 = await openUdpRule(engine, [ipv4.port])
+    const toIpv6 = await openUdpRule(engine, [{ host: '::1', port: ipv6.port }])
 
-    caller.send(Buffer.alloc(65_520)) // over the IPv4 maximum
-    t.equal(await caller.exchange('after it'), 'after it')
+    const sender = await openUdpCaller(t, toIpv4.from, '::1')
+    sender.send(large)
+    t.equal(await sender.exchange('after it'), 'after it')
+    const asker = await openUdpCaller(t, toIpv6.from)
+    asker.send('more')
+    t.equal(await asker.exchange('after it'), 'after it')
 
-    t.same(counters().rejected, { datagram_unsent: 1 })
+    const rejected = { datagram_too_large: 1 }
+    for (const rule of [toIpv4, toIpv6]) await engine.close(rule.id, 0)
+    t.match(await finalCounters(toIpv4.id), {
+      ports: [{ datagramsIn: 1, bytesIn: 8, datagramsOut: 1 }],
+      rejected
+    })
+    t.match(await finalCounters(toIpv6.id), {
+      ports: [{ datagramsIn: 2, datagramsOut: 1, bytesOut: 8 }],
+      rejected
+    })
   },
 
   async 'excess datagrams during a DNS lookup are counted'(t, openEngine) {

@@ -105,6 +105,26 @@ export const targetNames: Record<string, EngineCase> = {
     t.equal(counters().dnsFailures, 20)
   },
 
+  async 'the names of a rule do not displace those of another'(t, openEngine) {
+    const gone = { ok: false, reason: 'nxdomain', freshMs: 60_000, usableMs: 60_000 } as const
+    const names = Array.from({ length: 4_100 }, (_, i) => `n${i}.test`)
+    const { engine, events } = engineFixture(t, options => openEngine({ ...options, threads: 1 }), {
+      names: {
+        ...Object.fromEntries(names.map(name => [name, gone])),
+        'web.test': at(60_000, '127.0.0.1')
+      }
+    })
+    const noisy = await ruleTo(names.map(host => ({ host, port: 80 })))
+    const rule = { ...(await oldAndNew(t)), id: noisy.id + 1 }
+    await engine.open(noisy)
+    await engine.open(rule)
+    t.equal(await endOf(await openCaller(t, noisy.from)), 'reset')
+
+    for (let caller = 0; caller < 5; caller++) t.equal(await answerOf(t, rule.from), 'old')
+
+    t.equal(questions(events).length, names.length + 1)
+  },
+
   async 'filters check cached addresses at each dial'(t, openEngine) {
     const { engine, counters } = engineFixture(t, openEngine, {
       names: { 'web.test': at(60_000, '127.0.0.1') }

@@ -51,6 +51,28 @@ async function targetOf(t: Test, port: number, servername: string): Promise<stri
   return received.subarray(label.length).equals(hello) ? String(label) : 'corrupted'
 }
 
+/** What a caller receives. */
+class Received {
+  #bytes = Buffer.alloc(0)
+  readonly #ended: Promise<unknown>
+
+  constructor(socket: Socket) {
+    socket.on('data', chunk => {
+      this.#bytes = Buffer.concat([this.#bytes, chunk])
+    })
+    this.#ended = once(socket, 'end')
+  }
+
+  has(bytes: Buffer | string): Promise<void> {
+    return until(() => this.#bytes.equals(Buffer.from(bytes)))
+  }
+
+  async all(): Promise<Buffer> {
+    await this.#ended
+    return this.#bytes
+  }
+}
+
 const peekCount = (engine: Engine) =>
   engine.sample().peekDurations.counts.reduce((sum, count) => sum + count, 0)
 
@@ -204,6 +226,55 @@ export const tlsNames: Record<string, EngineCase> = {
     t.equal(counts.length, 16)
     t.equal((counts.at(-2) ?? 0) + (counts.at(-1) ?? 0), 2)
     t.ok(sumMs > 5_900)
+  },
+
+  async 'a caller that sends nothing, or half a ClientHello, goes to the fallback after three seconds'(
+    t,
+    openEngine
+  ) {
+    const { engine, counters } = engineFixture(t, openEngine)
+    const { from } = await openNamed(t, engine, 'one', { name: 'one.test' })
+    await openNamed(t, engine, 'rest', { from, fallback: true })
+    const hello = await clientHello({ servername: 'one.test' })
+    const half = hello.subarray(0, 100)
+    const silent = await openCaller(t, from)
+    const slow = await openCallerWith(t, from, half)
+    const fromSilent = new Received(silent)
+    const fromSlow = new Received(slow)
+
+    await fromSilent.has('rest:') // such as the greeting of a server that speaks first
+    await fromSlow.has(Buffer.concat([Buffer.from('rest:'), half]))
+    silent.end('after it')
+    slow.end(hello.subarray(100))
+
+    t.equal(String(await fromSilent.all()), 'rest:after it')
+    t.same(await fromSlow.all(), Buffer.concat([Buffer.from('rest:'), hello]))
+    t.match(engine.sample().rules, [{ connectionsTotal: 0 }, { connectionsTotal: 2 }])
+    t.same(counters().rejected, {})
+    const { counts } = engine.sample().peekDurations
+    t.equal((counts.at(-2) ?? 0) + (counts.at(-1) ?? 0), 2)
+  },
+
+  async 'a FIN at once, or after half a ClientHello, goes to the fallback with the bytes before it'(
+    t,
+    openEngine
+  ) {
+    const { engine, counters } = engineFixture(t, openEngine)
+    const { from } = await openNamed(t, engine, 'one', { name: 'one.test' })
+    await openNamed(t, engine, 'rest', { from, fallback: true })
+    const hello = await clientHello({ servername: 'one.test' })
+
+    for (const bytes of [hello.subarray(0, 0), hello.subarray(0, 1), hello.subarray(0, -1)]) {
+      const caller = await openCaller(t, from)
+      caller.end(bytes)
+      t.same(await collect(caller), Buffer.concat([Buffer.from('rest:'), bytes]))
+    }
+
+    t.match(engine.sample().rules, [
+      { connectionsTotal: 0 },
+      { connectionsTotal: 3, ports: [{ bytesIn: hello.length }] }
+    ])
+    t.same(counters().rejected, {})
   },
 
   async 'a ClientHello longer than 64 KiB is refused'(t, openEngine) {

@@ -1,4 +1,6 @@
 // Flows: datagrams reach the target, and replies return from the right address.
+import { createSocket, type RemoteInfo } from 'node:dgram'
+import { once } from 'node:events'
 import { networkInterfaces } from 'node:os'
 import { type EngineCase, engineFixture, until } from '../engine-fixture.ts'
 import { openUdpCaller, openUdpRule, openUdpTarget } from './udp-fixture.ts'
@@ -131,6 +133,57 @@ export const udpFlows: Record<string, EngineCase> = {
     }
     t.equal(await (await openUdpCaller(t, rule.from)).exchange('loopback'), 'loopback')
     t.equal(counters().ports[0]?.active, counters().connectionsTotal)
+  },
+
+  async 'one source port to two addresses of the host makes two flows, each answered from its own address'(
+    t,
+    openEngine
+  ) {
+    const outer = externalAddress('IPv4')
+    const wildcard = { bind: ['0.0.0.0', '::'], addresses: ['127.0.0.1', outer ?? '127.0.0.1'] }
+    const listed = { bind: ['127.0.0.1', '127.0.0.2', '127.0.0.3'], addresses: ['127.0.0.2', '127.0.0.3'] }
+    for (const { bind, addresses } of [listed, wildcard])
+      await t.test(bind.join(' '), async t => {
+        const target = createSocket('udp4').bind(0, '127.0.0.1')
+        t.teardown(() => target.close())
+        const waiting: RemoteInfo[] = []
+        target.on('message', (_, from) => {
+          waiting.push(from)
+          // Both datagrams are there before the first answer.
+          if (waiting.length === 2)
+            for (const { port, address } of waiting.splice(0)) target.send('hi', port, address)
+        })
+        await once(target, 'listening')
+        const { engine, counters } = engineFixture(t, openEngine, { bind })
+        const rule = await openUdpRule(engine, [target.address().port], { reportEnds: true })
+        const caller = createSocket('udp4').bind(0)
+        t.teardown(() => caller.close())
+        const answers: string[] = []
+        caller.on('message', (_, { address }) => answers.push(address))
+
+        for (let round = 1; round <= 2; round++) {
+          for (const address of addresses) caller.send('hello', rule.from, address)
+          await until(() => answers.length === 2 * round)
+          t.same(answers.slice(-2).toSorted(), addresses.toSorted())
+        }
+
+        const flows = new Set(addresses).size
+        t.match(counters(), { connectionsTotal: flows, ports: [{ active: flows, datagramsOut: 4 }] })
+        const { rows } = engine.connections({
+          ids: null,
+          rules: null,
+          sources: null,
+          target: null,
+          sort: 'age',
+          after: null,
+          limit: 9
+        })
+        t.same(
+          rows.map(({ listen }) => listen.address).toSorted(),
+          addresses.toSorted(),
+          'the list of flows has their addresses'
+        )
+      })
   },
 
   async 'datagrams that arrive before the target is resolved are delivered in order'(t, openEngine) {

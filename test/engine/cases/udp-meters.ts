@@ -47,7 +47,7 @@ export const udpMeters: Record<string, EngineCase> = {
     const caller = await openUdpCaller(t, rule.from, '::1')
 
     caller.send(Buffer.alloc(65_520)) // over the IPv4 maximum
-    await until(() => counters().rejected.datagram_unsent === 1)
+    await until(() => counters().rejected['datagram_too_large'] === 1)
 
     t.equal(await caller.exchange('after it'), 'after it')
   },

@@ -25,7 +25,7 @@ export const udpTargets: Record<string, EngineCase> = {
     t.match(counters(), {
       connectionsTotal: 2,
       ports: [{ datagramsIn: 0 }],
-      targets: [{ connectionsTotal: 0 }]
+      targets: [{ connectionsTotal: 0, lastFailure: 'dns_nxdomain', lastSource: 'traffic' }]
     })
   },
 

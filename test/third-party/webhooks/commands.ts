@@ -72,7 +72,7 @@ const forget = defineCommand({
   async run({ api, args: { delivery }, print }) {
     for (const id of delivery) {
       await api.send('DELETE', pathOf(id))
-      print.line(`${id} is deleted`)
+      print.done(`${id} is deleted`, { webhook_id: id })
     }
   }
 })

@@ -10,7 +10,7 @@ const { default: plugin } = (await import('../plugin.ts')) as { default: Plugin 
 
 const proxy = { remoteAddress: '192.0.2.7' }
 const asAnn = { authorization: '', 'x-forwarded-user': 'ann' }
-const sameOrigin = { host: 'sluice.test', origin: 'http://sluice.test', 'x-svc-csrf': '1' }
+const sameOrigin = { host: '127.0.0.1', origin: 'http://127.0.0.1', 'x-svc-csrf': '1' }
 
 /** Opens a server with the superadmin root, the user ann, and the plugin. */
 async function openServer(t: Test, more: object = {}) {
