@@ -2,6 +2,8 @@
 import type { AgentPlugin } from '../agent/plugin.ts'
 import type { Builtin } from '../kernel/platform/plugins/load-plugins.ts'
 
+export { importExternal } from '../plugins/extensions/trust/import-external.ts'
+
 export const agentPlugins: Builtin<AgentPlugin> = {
   process: () => import('../plugins/process/agent.ts'), // first, so that it also watches the start of later plugins
   'access-log': () => import('../plugins/access-log/agent.ts'),
@@ -10,6 +12,7 @@ export const agentPlugins: Builtin<AgentPlugin> = {
   'rate-limit': () => import('../plugins/rate-limit/agent.ts'),
   connections: () => import('../plugins/connections/agent.ts'),
   explain: () => import('../plugins/explain/agent.ts'),
+  'host-health': () => import('../plugins/host-health/agent.ts'),
   journal: () => import('../plugins/journal/agent.ts'),
   amplification: () => import('../plugins/amplification/agent.ts'),
   balance: () => import('../plugins/balance/agent.ts'),

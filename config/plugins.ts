@@ -3,6 +3,8 @@
 import type { Builtin } from '../kernel/platform/plugins/load-plugins.ts'
 import type { Plugin } from '../kernel/plugin.ts'
 
+export { importExternal } from '../plugins/extensions/trust/import-external.ts'
+
 export const plugins: Builtin<Plugin> = {
   'advertised-endpoint': () => import('../plugins/advertised-endpoint/plugin.ts'),
   apply: () => import('../plugins/apply/plugin.ts'),
@@ -28,9 +30,11 @@ export const plugins: Builtin<Plugin> = {
   'first-start': () => import('../plugins/first-start/plugin.ts'),
   grants: () => import('../plugins/grants/plugin.ts'),
   groups: () => import('../plugins/groups/plugin.ts'),
+  'host-health': () => import('../plugins/host-health/plugin.ts'),
   http: () => import('../plugins/http/plugin.ts'),
   journal: () => import('../plugins/journal/plugin.ts'),
   labels: () => import('../plugins/labels/plugin.ts'),
+  loops: () => import('../plugins/loops/plugin.ts'),
   installer: () => import('../plugins/installer/plugin.ts'),
   metrics: () => import('../plugins/metrics/plugin.ts'),
   'multi-target': () => import('../plugins/multi-target/plugin.ts'),

@@ -12,10 +12,12 @@ const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const all = [...index.commands, completion(index.commands)]
 
 const environment = {
-  SVC_SERVER: 'Origin of the operator API; default: http://127.0.0.1:7080.',
+  SVC_SERVER: 'Address of the operator API; default: http://127.0.0.1:7080.',
   SVC_TOKEN: 'Token for the operator API; default: the token saved by sluice login.',
   SVC_CONFIG: 'TOML configuration of the server.',
   SVC_CACERT: 'PEM file of the certificate authorities to trust for the operator API.',
+  SVC_HOLD_REFUSED_START:
+    'true: a server or agent whose start a restart would repeat waits for SIGTERM instead of an exit.',
   'SVC_<KEY>': 'Overrides a key of the configuration file. For an agent also SVC_AGENT_<KEY>.',
   NO_COLOR: 'If set, output has no colours.'
 }
@@ -25,7 +27,7 @@ export function manualPages(): ReadonlyMap<string, string> {
   const program = openProgram(version, all, async () => {})
   const pages = all.map(({ name, summary, examples = [] }) => {
     const command = name.split(' ').reduce((parent, word) => subcommand(parent, word), program as Program)
-    const title = `sluice-${name.replace(' ', '-')}`
+    const title = `sluice-${name.replaceAll(' ', '-')}`
     return [`${title}.1`, commandPage({ title, name, summary, examples, command })] as const
   })
   return new Map([['sluice.1', mainPage()], ...pages])

@@ -47,7 +47,7 @@ for await (const line of createInterface({ input: server.stderr })) {
   server.kill('SIGTERM')
 }
 if (server.exitCode === null) await once(server, 'exit')
-if (server.exitCode !== 0 || JSON.stringify(answer) !== '{"onboarding_required":true}')
+if (server.exitCode !== 0 || JSON.stringify(answer) !== '{"onboarding_required":true,"signed_in":false}')
   throw new Error(
     `the installed server exited with ${server.exitCode} and answered ${JSON.stringify(answer)}`
   )

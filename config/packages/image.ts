@@ -85,8 +85,6 @@ function copyLibraries(dir: string, name: string, { debian }: Target): void {
 }
 
 const seconds = (n: number): number => n * 1e9 // the unit of Docker
-const health =
-  "fetch('http://'+process.env.SVC_METRICS_LISTEN+'/livez').then(r=>process.exit(r.ok?0:1),()=>process.exit(1))"
 
 const config = {
   User: `${user}:${user}`,
@@ -99,7 +97,7 @@ const config = {
   ExposedPorts: { '7080/tcp': {}, '7443/tcp': {} },
   StopSignal: 'SIGTERM',
   Healthcheck: {
-    Test: ['CMD', `/${home}/node/bin/node`, '-e', health],
+    Test: ['CMD', '/usr/bin/sluice', 'health'],
     Interval: seconds(30),
     Timeout: seconds(5),
     StartPeriod: seconds(20),

@@ -7,12 +7,17 @@ import { index } from '../../command-index.ts'
 
 const root = join(import.meta.dirname, '..', '..', '..')
 
+/** The plugins whose commands program.ts can load. */
+const commandModules = new Set(['agent', 'doctor', 'metrics'])
+
 /** Modules that read package files get the content as a constant. */
 const constants: Readonly<Record<string, () => string>> = {
   'kernel/base/version.ts': () => `export const ownVersion = () => ${JSON.stringify(ownVersion())}`,
   'config/command-index.ts': () => {
-    const commands = index.commands.filter(({ name }) => name.startsWith('agent '))
-    return `export const index = ${JSON.stringify({ ...index, commands })}`
+    const commands = index.commands.filter(
+      ({ name, by }) => name.startsWith('agent ') && commandModules.has(by)
+    )
+    return `export const index = ${JSON.stringify({ ...index, commands, exits: {} })}` // codes of API errors
   },
   // An agent has no server store, and `agent doctor` never opens one; both lock a directory the same way.
   'kernel/store/open.ts': () =>

@@ -12,7 +12,8 @@ const absent = async (): Promise<never> => {
 const source: Source = {
   modules: {
     agent: () => import('../../../agent/commands.ts'),
-    doctor: () => import('../../../plugins/doctor/commands.ts')
+    doctor: () => import('../../../plugins/doctor/commands.ts'),
+    metrics: () => import('../../../plugins/metrics/commands.ts')
   },
   index,
   loadManifests: absent,
