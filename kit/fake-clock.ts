@@ -43,7 +43,7 @@ export function fakeClock(startMs = Date.UTC(2026, 0, 15, 12)): FakeClock {
     step(ms) {
       stepped += ms
     },
-    after: (ms, work) => add(ms, null, work),
+    after: (ms, work) => add(Math.trunc(ms), null, work), // like setTimeout; delays may be random
     every: (ms, work) => add(ms, ms, work),
     async advance(ms) {
       const until = passed + ms
