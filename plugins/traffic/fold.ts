@@ -12,13 +12,17 @@ import { bucketSecs, retentionSecs } from './window.ts'
 const maxTargets = 10_000 // per user
 const otherTarget = 'other'
 
-/** Folds some of the saved counts. Returns false if there are none. Skips samples beyond their retention. */
+/**
+ * Folds some of the saved counts; with a user, only reports that name it. Returns false if there are none. Skips samples
+ * beyond their retention.
+ */
 export async function foldSome(
   rules: Pick<Rules, 'shownIds'>,
   nowSecs: number,
-  em: EntityManager
+  em: EntityManager,
+  userId?: string
 ): Promise<boolean> {
-  const pending = await take(em)
+  const pending = await take(em, userId)
   if (pending.length === 0) return false
   await addSamples(sampleRows(pending, nowSecs), rules, em)
   return true

@@ -69,10 +69,13 @@ const toTargetCounts = (row: CommittedTarget): TargetCounts => [
   [row.bytesIn, row.bytesOut, row.connections, 0, 0, 0]
 ]
 
-/** Removes and returns saved counts of the next clients. Empty: nothing is left. */
-export async function take(em: EntityManager): Promise<readonly Pending[]> {
+/** Removes and returns saved counts of the next clients; with a user, only rows that name it. Empty: nothing is left. */
+export async function take(em: EntityManager, userId?: string): Promise<readonly Pending[]> {
+  const naming = userId === undefined ? [] : [`%"${userId.replaceAll('_', '!_')}"%`]
   const found = await em.execute<{ client_id: string; id: string; body: string }[]>(
-    `select client_id, id, body from traffic_pending order by client_id, id limit ${maxRows}`
+    `select client_id, id, body from traffic_pending ${naming.map(() => `where body like ? escape '!'`)}
+     order by client_id, id limit ${maxRows}`,
+    naming
   )
   let characters = 0
   const taken = found.filter(({ body }, i) => {

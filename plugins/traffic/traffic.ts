@@ -49,9 +49,10 @@ export function openTraffic(deps: Deps): Traffic {
     return []
   }
 
-  /** Counts that are saved have the user's id, so they are folded first. No user id begins with `~`. */
+  /** Saved counts with the user's id are folded first. No user id begins with `~`. */
   async function disown(userId: string, em: EntityManager): Promise<void> {
-    for (let isMore = true; isMore; ) isMore = await foldSome(rules, Math.floor(earliest(clock) / 1000), em)
+    const nowSecs = Math.floor(earliest(clock) / 1000)
+    for (let isMore = true; isMore; ) isMore = await foldSome(rules, nowSecs, em, userId)
     await series.disown(userId, `~${newId(clock.now())}`, em)
     await removedRules.disown(userId, em)
   }

@@ -89,7 +89,7 @@ t.test('sums of rules, owners, clients and everything agree after duplicates and
   await report(lyon.agent, { rows: [row(lyon.ruleId, 'minute', minute, { bytes_in: 3 })] })
   await t.rejects(
     store.change(async em => {
-      await traffic.disown('nobody', em) // folds what is saved
+      await traffic.disown('ann', em) // folds what is saved
       throw new Error('killed before the commit')
     }),
     /killed/
@@ -179,6 +179,24 @@ t.test('a later user with the id of a deleted one does not see the history of it
     body: []
   })
   t.match(await call('GET', url), { status: 200, body: { total_bytes_in: 5 } }, 'superadmins see it')
+})
+
+t.test('deleting a user folds only the reports that name it', async t => {
+  const fixture = await fleet(t)
+  const { paris, lyon, annsRule, report, call } = fixture
+  await report(paris.agent, { rows: [row(annsRule, 'minute', minute, { bytes_in: 5 })] })
+  await report(lyon.agent, { rows: [row(lyon.ruleId, 'minute', minute, { bytes_in: 3 })] })
+  const waiting = () =>
+    depsOf(fixture).store.read(em =>
+      em.execute<object[]>('select distinct client_id from traffic_pending order by 1')
+    )
+  t.same((await waiting()).length, 2)
+
+  t.equal((await call('DELETE', '/v1/users/ann')).status, 200)
+
+  t.same(await waiting(), [{ client_id: lyon.clientId }])
+  const global = await call<Traffic>('GET', `/v1/traffic/global?${window}`)
+  t.equal(global.body.total_bytes_in, 8)
 })
 
 t.test('counts belong to the owner at the time of their report', async t => {
