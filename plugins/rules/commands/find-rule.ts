@@ -101,7 +101,7 @@ function ambiguous(text: string, found: readonly RuleRecord[]): Fault {
         `  ${[rule.rule_id, formatClient(rule), formatListen(rule), rule['name'] ?? '-'].join('  ')}  of ${rule.owner}`
     )
   const more = found.length > maxShown ? [`  and ${found.length - maxShown} more`] : []
-  const message = `${text} matches ${found.length} rules; give CLIENT/NAME or an id:`
+  const message = `${text} matches ${found.length} rules; give CLIENT:PORT, CLIENT/NAME or an id:`
   return new Fault(wrongUsage, [message, ...lines, ...more].join('\n'))
 }
 

@@ -73,7 +73,7 @@ t.test('a name of several rules is refused with all of them and their owners', a
   const lyons = await pushOn('lyon', 8080, { name: 'web' })
 
   const message = [
-    'web matches 3 rules; give CLIENT/NAME or an id:',
+    'web matches 3 rules; give CLIENT:PORT, CLIENT/NAME or an id:',
     `  ${own}  paris  tcp/8080  web  of _operator`,
     `  ${anns}  paris  tcp/8081  web  of ann`,
     `  ${lyons}  lyon  tcp/8080  web  of _operator`
