@@ -252,7 +252,7 @@ export interface TargetCounters {
 
 export type Health = 'healthy' | 'failed' | 'unknown'
 
-/** What made an attempt: a caller or a health check. */
+/** The cause of an attempt: a caller or a health check. */
 export type HealthSource = 'traffic' | 'probe'
 
 export interface MeterCounters {

@@ -119,7 +119,7 @@ class Connection final : public DeferredDelete,
   const int64_t opened_ms_;
   int64_t active_ms_ = 0;
   int64_t checked_ms_ = 0;  // when the peers were checked last
-  std::array<DeadPeer, 2> peers_;  // by the direction of which they are the source
+  std::array<DeadPeer, 2> peers_;  // by the direction in which they send
   int64_t unacknowledged_ = INT64_MAX;  // bytes of a failed side that the other side may still receive
   std::array<int64_t, 2> bytes_{};  // delivered, by direction
   std::unique_ptr<const std::string> server_name_;  // set only if its end is reported

@@ -40,7 +40,7 @@ class Descriptors {
 
   /** True if three quarters are in use: the rest is for owners below their share. */
   bool is_crowded() const { return available_.load(std::memory_order_relaxed) * 4 < limit_; }
-  /** What each owner has a right to: an only owner, to all. */
+  /** The part that each owner may always have. An only owner may have all. */
   int64_t share() const {
     const int64_t owners = owners_.load(std::memory_order_relaxed);
     return owners > 1 ? limit_ / owners : std::numeric_limits<int64_t>::max();

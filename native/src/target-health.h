@@ -14,7 +14,7 @@ namespace sluice {
 class TargetHealth {
  public:
   enum class State : uint8_t { unknown, healthy, failed };
-  /** What made an attempt: a caller or a health check. */
+  /** The cause of an attempt: a caller or a health check. */
   enum class Source : uint8_t { traffic, probe };
   using OnChange = std::function<void(int target, State from, State to, const std::string& reason)>;
 

@@ -16,7 +16,7 @@ export function loadedUnitFile(unit: string): string | null {
   return (status === 0 && stdout.trim()) || null
 }
 
-/** False without systemd, and in a container or chroot whose init is another program. */
+/** False without systemd, and in a container or chroot with another init program. */
 export function isSystemdRunning(): boolean {
   const { stdout, error } = spawnSync('systemctl', ['is-system-running'], { encoding: 'utf8' })
   return !error && !/^(offline|unknown)?$/.test(stdout.trim())

@@ -1,4 +1,4 @@
-// Runs in a network namespace of its own. A peer of the engine vanishes in the middle of a transfer.
+// Runs in its own network namespace. A peer of the engine vanishes in the middle of a transfer.
 import { execFileSync } from 'node:child_process'
 import type { Socket } from 'node:net'
 import { join } from 'node:path'
@@ -60,7 +60,7 @@ function flood(socket: Socket): void {
   write()
 }
 
-/** What is under way to the peer when it vanishes, or after it. */
+/** The data under way to the peer when it vanishes, or later. */
 const traffics = ['flood', 'a closed window', 'one byte'] as const
 
 for (const [name, openEngine] of Object.entries(engines))

@@ -53,7 +53,7 @@ class Peer {
   }
 }
 
-/** Below, in and above the range in which copying becomes splicing. */
+/** Below, in and above the range where copying becomes splicing. */
 const sizes = [1, 16_000, 16_384, 20_000, 3_000_000]
 const answerBytes = 3_000_000
 

@@ -17,7 +17,7 @@ const far = { ipv4: '10.78.2.2', ipv6: 'fd78:2::2' }
 const native = nativeUnderTest()
 const openEngine = process.env['ENGINE'] === 'native' && native.ok ? native.openEngine : openPortableEngine
 
-/** Starts a program in a network namespace of its own. */
+/** Starts a program in its own network namespace. */
 async function spawnApart(t: Test, ...command: readonly string[]): Promise<ChildProcess & { pid: number }> {
   const child = spawnChild('unshare', ['-n', 'sh', '-c', 'echo; exec "$@"', 'sh', ...command], {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc']

@@ -1,4 +1,4 @@
-// A host in a network of its own, at 10.99.0.2. Commands: 'joins', 'calls:PORT' (of 10.99.0.1), 'listens', 'vanishes'. Reads
+// A host in its own network, at 10.99.0.2. Commands: 'joins', 'calls:PORT' (of 10.99.0.1), 'listens', 'vanishes'. Reads
 // what it gets, or with READS=no only the first bytes.
 import { execFileSync } from 'node:child_process'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'

@@ -53,7 +53,7 @@ const targets = [
   { host: '[::1]', port: 2 }
 ]
 
-/** Some fields need others. The first surroundings in which the server accepts a value are taken. */
+/** Some fields need others. Takes the first surroundings with which the server accepts a value. */
 const surroundings: Readonly<Record<string, readonly DocumentEntry[]>> = {
   rules: [
     {},

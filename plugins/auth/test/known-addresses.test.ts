@@ -63,7 +63,7 @@ t.test('known and unknown callers wait equally long for a refusal', async t => {
   t.strictSame(pauses, [1400, 1500], 'the time of the hash counts')
 })
 
-t.test('a known caller has five attempts of its own, and unknown ones cost no hash', async t => {
+t.test('a known caller has five separate attempts, and unknown ones cost no hash', async t => {
   const { app, throttle } = await lockedServer(t)
   const { clock } = app
   let hashes = 0

@@ -23,8 +23,8 @@ interface Wait extends Expected {
 }
 
 /**
- * The changes that wait for a result of an agent. A change is settled by the first result of its own revision, or of a
- * later one that replaced it, and never by an earlier one.
+ * The changes that wait for a result of an agent. A change is settled by the first result of exactly its revision, or of
+ * a later one that replaced it, and never by an earlier one.
  */
 export class PendingResults {
   readonly #waits = new Map<string, Set<Wait>>()

@@ -1,4 +1,4 @@
-// A change is acknowledged by the result of its own revision: 2,000 changes of rules, accepted and refused, answered late.
+// A change is acknowledged by the result of exactly its revision: 2,000 changes of rules, accepted and refused, answered late.
 // Also: node test/postgres/run.ts plugins/rules/test/acknowledgment.long.ts
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'

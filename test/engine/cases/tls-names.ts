@@ -51,7 +51,7 @@ async function targetOf(t: Test, port: number, servername: string): Promise<stri
   return received.subarray(label.length).equals(hello) ? String(label) : 'corrupted'
 }
 
-/** What a caller receives. */
+/** The bytes that a caller receives. */
 class Received {
   #bytes = Buffer.alloc(0)
   readonly #ended: Promise<unknown>
