@@ -18,47 +18,12 @@ interface Deps extends Pick<Kernel, 'store' | 'clock' | 'control' | 'log'> {
 }
 
 /** Returns a function that counts one round, and deletes the clients that are due. */
-export function openClientExpiry({ store, clock, control, log, act, clients }: Deps): () => Promise<void> {
-  let roundAt = clock.monotonic() // start of the current round
+export function openClientExpiry(deps: Deps): () => Promise<void> {
+  const { store, control, log, act, clients } = deps
+  const advance = openRunningTime(deps)
   let isRunning = false
 
-  /** Advances the running time. Returns null without ephemeral clients: then nothing is written. */
-  async function advance(): Promise<number | null> {
-    const elapsedMs = Math.min(clock.monotonic() - roundAt, 2 * roundMs) // more: another server has counted
-    roundAt = clock.monotonic()
-    if (!(await store.read(em => em.count(Admission, { ephemeralSecs: { $ne: null } })))) return null
-    return store.change(async em => {
-      const stored = await em.findOne(StoreValue, { name: timeName })
-      const runningMs = Number(stored?.value ?? 0) + Math.round(elapsedMs)
-      await em.upsert(StoreValue, { name: timeName, value: String(runningMs) })
-      return runningMs
-    })
-  }
-
   const isConnected = (clientId: string): boolean => control.peers.find(clientId) !== undefined
-
-  /** Notes which clients of a page have connected or disconnected. Returns those that are due. */
-  async function judge(
-    rows: readonly Admission[],
-    runningMs: number,
-    em: EntityManager
-  ): Promise<Admission[]> {
-    const ids = rows.map(({ clientId }) => clientId)
-    const clientRows = await em.find(Client, { id: { $in: ids } }, { fields: ['id', 'connectedAt'] })
-    const sessions = new Map(clientRows.map(({ id, connectedAt }) => [id, connectedAt ?? null]))
-    const due: Admission[] = []
-    for (const row of rows) {
-      const { clientId, ephemeralSecs, offlineSince = null, lastSessionAt = null } = row
-      const sessionAt = sessions.get(clientId) ?? null
-      const where = { clientId }
-      if (isConnected(clientId)) {
-        if (offlineSince !== null) await em.nativeUpdate(Admission, where, { offlineSince: null })
-      } else if (offlineSince === null || lastSessionAt !== sessionAt)
-        await em.nativeUpdate(Admission, where, { offlineSince: runningMs, lastSessionAt: sessionAt })
-      else if (runningMs - offlineSince >= (ephemeralSecs ?? Number.POSITIVE_INFINITY) * 1000) due.push(row)
-    }
-    return due
-  }
 
   async function expire({ clientId: id, lastSessionAt = null }: Admission): Promise<void> {
     const client = await store.read(em => em.findOne(Client, { id }))
@@ -97,7 +62,8 @@ export function openClientExpiry({ store, clock, control, log, act, clients }: D
       const where = { ephemeralSecs: { $ne: null }, clientId: { $gt: after } }
       const orderBy = { clientId: 'asc' } as const
       const rows = await store.read(em => em.find(Admission, where, { orderBy, limit: rowsPerChange }))
-      if (rows.length > 0) await expireAll(await store.change(em => judge(rows, runningMs, em)))
+      if (rows.length > 0)
+        await expireAll(await store.change(em => judge(rows, { runningMs, isConnected }, em)))
       if (rows.length < rowsPerChange) return
       after = rows.at(-1)?.clientId ?? ''
     }
@@ -114,4 +80,52 @@ export function openClientExpiry({ store, clock, control, log, act, clients }: D
       isRunning = false
     }
   }
+}
+
+/**
+ * Returns a function that advances the running time by the time since its last call, and returns it in ms. null without
+ * ephemeral clients: then nothing is written.
+ */
+function openRunningTime({ store, clock }: Pick<Deps, 'store' | 'clock'>): () => Promise<number | null> {
+  let advancedAt = clock.monotonic()
+
+  return async () => {
+    const elapsedMs = Math.min(clock.monotonic() - advancedAt, 2 * roundMs) // more: another server has counted
+    advancedAt = clock.monotonic()
+    if (!(await store.read(em => em.count(Admission, { ephemeralSecs: { $ne: null } })))) return null
+    return store.change(async em => {
+      const stored = await em.findOne(StoreValue, { name: timeName })
+      const runningMs = Number(stored?.value ?? 0) + Math.round(elapsedMs)
+      await em.upsert(StoreValue, { name: timeName, value: String(runningMs) })
+      return runningMs
+    })
+  }
+}
+
+interface Now {
+  readonly runningMs: number
+  readonly isConnected: (clientId: string) => boolean
+}
+
+/** Notes which clients of a page have connected or disconnected. Returns those that are due. */
+async function judge(
+  rows: readonly Admission[],
+  { runningMs, isConnected }: Now,
+  em: EntityManager
+): Promise<Admission[]> {
+  const ids = rows.map(({ clientId }) => clientId)
+  const clientRows = await em.find(Client, { id: { $in: ids } }, { fields: ['id', 'connectedAt'] })
+  const sessions = new Map(clientRows.map(({ id, connectedAt }) => [id, connectedAt ?? null]))
+  const due: Admission[] = []
+  for (const row of rows) {
+    const { clientId, ephemeralSecs, offlineSince = null, lastSessionAt = null } = row
+    const sessionAt = sessions.get(clientId) ?? null
+    const where = { clientId }
+    if (isConnected(clientId)) {
+      if (offlineSince !== null) await em.nativeUpdate(Admission, where, { offlineSince: null })
+    } else if (offlineSince === null || lastSessionAt !== sessionAt)
+      await em.nativeUpdate(Admission, where, { offlineSince: runningMs, lastSessionAt: sessionAt })
+    else if (runningMs - offlineSince >= (ephemeralSecs ?? Number.POSITIVE_INFINITY) * 1000) due.push(row)
+  }
+  return due
 }
