@@ -12,7 +12,9 @@ if (Number.parseInt(process.versions.node, 10) < 24) {
 if (import.meta.url.endsWith('.ts'))
   await import(new URL('../config/checkout/fast-imports.mjs', import.meta.url).href) // npm start has it already
 
-// The published build has the agent as one file, which starts faster and takes less memory.
+// The published build has the agent also as one file, which starts faster and takes less memory. It lacks some commands.
 const agent = new URL('../agent.mjs', import.meta.url)
-if (process.argv[2] === 'agent' && existsSync(agent)) await import(agent.href)
+const [group, command = ''] = process.argv.slice(2)
+if (group === 'agent' && ['run', 'health', 'status'].includes(command) && existsSync(agent))
+  await import(agent.href)
 else process.exit(await (await import('../plugins/cli/main.ts')).run(process.argv.slice(2)))

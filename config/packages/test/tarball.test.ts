@@ -17,6 +17,7 @@ t.test('the tarball needs only a C library: no Node, and no PATH', async t => {
   mkdirSync(join(dir, 'data'))
   const machine = { prefix: [], sluice, serverDir, agentDir, env: { HOME: join(dir, 'data') } }
   t.equal(runSluice(machine, ['--version']).trim(), version)
+  t.match(runSluice(machine, ['agent', 'join', '--help']), '--service', 'the single-file agent lacks it')
 
   const deployment = await startDeployment(t, machine)
 
