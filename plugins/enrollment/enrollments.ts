@@ -31,7 +31,7 @@ export interface Enrollments {
   create(request: EnrollmentRequest, em: EntityManager): Promise<Invitation>
   /** Lists the codes that can still be redeemed. */
   list(): PagedRows<EnrollmentRow>
-  /** Counts the codes that can still be redeemed. Each pins the certificate. */
+  /** Counts the codes that other hosts can still redeem. Each pins the certificate. */
   countUnused(em: EntityManager): Promise<number>
   /** Throws `enrollment_not_found` for a used or expired code. */
   cancel(id: string, em: EntityManager): Promise<void>
@@ -92,7 +92,8 @@ export function openEnrollments({ clock, control, filled, endpoint }: Deps): Enr
     await em.nativeDelete(Enrollment, { clientId: id })
   }
 
-  const countUnused: Enrollments['countUnused'] = em => em.count(Enrollment, redeemable())
+  const countUnused: Enrollments['countUnused'] = em =>
+    em.count(Enrollment, { ...redeemable(), endpoint: { $ne: null } })
 
   return { create, list, countUnused, cancel, deleteUnused, deleteAll }
 }

@@ -61,6 +61,15 @@ ofOneServer('an endpoint gets a certificate that covers it while nobody pins the
   t.match(await show(server), { fingerprint: after.fingerprint, next: null })
 })
 
+ofOneServer('a code that only the host of the server can use does not keep the certificate', async t => {
+  const server = await testServer(t)
+  const pin = pinIn(await createCode(server))
+
+  t.match(await server.call('PUT', endpointUrl, { advertised_endpoint: gate }), { status: 200 })
+
+  t.not(pinIn(await createCode(server)), pin)
+})
+
 ofOneServer('an endpoint that is refused leaves the certificate as it is', async t => {
   const server = await testServer(t)
   const { fingerprint } = await show(server)
@@ -76,13 +85,15 @@ ofOneServer('an endpoint that is refused leaves the certificate as it is', async
 
 ofOneServer('a code that was not used yet pins the certificate, so no other one replaces it', async t => {
   const server = await testServer(t)
+  t.match(await server.call('PUT', endpointUrl, { advertised_endpoint: gate }), { status: 200 })
   const { fingerprint } = await show(server)
   await createCode(server)
 
-  t.match(await server.call('PUT', endpointUrl, { advertised_endpoint: gate }), {
+  const other = { advertised_endpoint: 'other.example.com:7443' }
+  t.match(await server.call('PUT', endpointUrl, other), {
     status: 422,
     body: {
-      error: { code: 'endpoint_not_in_cert_san', message: /sluice cert rotate --san gate\.example\.com/ }
+      error: { code: 'endpoint_not_in_cert_san', message: /sluice cert rotate --san other\.example\.com/ }
     }
   })
   t.equal((await show(server)).fingerprint, fingerprint)

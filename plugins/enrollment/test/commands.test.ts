@@ -127,15 +127,17 @@ t.test('an enrollment warns of a name in use and of an address that other hosts 
   const { run, notes: printed } = await commandFixture(t, 'edge')
   async function notes(name: string): Promise<string[]> {
     await run('client', 'enroll', name)
-    return printed.splice(0)
+    return printed.splice(0).map(note => note.replace(/svc:[^']+/, 'URI'))
   }
+  const service = "As a systemd service: sluice agent join 'URI' --service"
   const local =
     'only agents on the host of the server reach this address; for other hosts run sluice settings set-endpoint'
 
-  t.same(await notes('new'), [local])
-  t.same(await notes('new'), ['another code for a client named new is also valid', local])
+  t.same(await notes('new'), [local, service])
+  t.same(await notes('new'), ['another code for a client named new is also valid', local, service])
   t.same(await notes('edge'), [
     'a client named edge exists already; to give it a new token: client re-enroll',
-    local
+    local,
+    service
   ])
 })
