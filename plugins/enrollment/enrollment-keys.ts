@@ -12,7 +12,7 @@ import { noteRevoked } from '../../kernel/store/sql/store-watch.ts'
 import type { Endpoint } from '../advertised-endpoint/exports.ts'
 import type { Clients } from '../clients/exports.ts'
 import { parseTime, recordFields } from '../http/exports.ts'
-import { enrollmentUri } from './enrollment-uri.ts'
+import { currentPin, enrollmentUri } from './enrollment-uri.ts'
 import { EnrollmentKey } from './entities.ts'
 import { enrollmentKeyNotFound, type IssuedKey, type KeyRow, type NewKey } from './key-schema.ts'
 import { fieldsIn } from './schema.ts'
@@ -38,7 +38,7 @@ export interface EnrollmentKeys {
   remove(id: string, em: EntityManager): Promise<void>
 }
 
-type NewKeyRow = Omit<EnrollmentKey, 'id' | 'keyHash' | 'used' | 'createdAt'>
+type NewKeyRow = Omit<EnrollmentKey, 'id' | 'keyHash' | 'pin' | 'used' | 'createdAt'>
 
 /** True for a key with which no host can enroll, because of its time or its uses. */
 export const isOver = (
@@ -70,11 +70,12 @@ export function openEnrollmentKeys(deps: Deps): EnrollmentKeys {
         })
       const now = clock.now()
       const secret = `${enrollmentKeyPrefix}${newSecret()}`
-      const key = { ...row, id: newId(now), keyHash: hashOf(secret), used: 0, createdAt: now }
+      const pin = await currentPin(control, em)
+      const key = { ...row, id: newId(now), keyHash: hashOf(secret), pin, used: 0, createdAt: now }
       await em.insert(EnrollmentKey, key)
       const [shown] = await toRows(deps, [key], em)
       if (!shown) throw new TypeError(`enrollment key ${key.id} has no row`)
-      const uri = await enrollmentUri(endpoints, secret, { control, em })
+      const uri = enrollmentUri(endpoints, pin, secret)
       return { ...shown, key: secret, uri, command: `sluice agent enroll '${uri}'` }
     },
 
@@ -91,7 +92,7 @@ export function openEnrollmentKeys(deps: Deps): EnrollmentKeys {
     }),
 
     async countActive(em) {
-      const keys = await em.find(EnrollmentKey, {})
+      const keys = await em.find(EnrollmentKey, { pin: await currentPin(control, em) })
       return keys.filter(key => isOver(key, latest(clock)) === null).length
     },
 
@@ -109,7 +110,7 @@ export function openEnrollmentKeys(deps: Deps): EnrollmentKeys {
 }
 
 async function toRows(
-  { clock, filled, clients }: Deps,
+  { clock, control, filled, clients }: Deps,
   keys: readonly EnrollmentKey[],
   em: EntityManager
 ): Promise<KeyRow[]> {
@@ -117,10 +118,11 @@ async function toRows(
     keys.map(({ id }) => id),
     em
   )
+  const pin = await currentPin(control, em)
   return keys.map(key => ({
     key_id: key.id,
     label: key.label,
-    state: isOver(key, latest(clock)) ?? 'active',
+    state: isOver(key, latest(clock)) ?? (key.pin === pin ? 'active' : 'stale'),
     uses: key.maxUses ?? null,
     used: key.used,
     clients: counts.get(key.id)?.total ?? 0,

@@ -8,7 +8,7 @@ import { hashOf, newSecret } from '../../kernel/identity/secret.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
 import type { Endpoint } from '../advertised-endpoint/exports.ts'
-import { enrollmentUri } from './enrollment-uri.ts'
+import { currentPin, enrollmentUri } from './enrollment-uri.ts'
 import { Enrollment } from './entities.ts'
 import { type EnrollmentRow, fieldsIn, type Invitation } from './schema.ts'
 
@@ -42,7 +42,11 @@ export interface Enrollments {
 
 /** Creates, lists and cancels one-time codes. Agents redeem them in redeem.ts. */
 export function openEnrollments({ clock, control, filled, endpoint }: Deps): Enrollments {
-  const redeemable = () => ({ usedAt: null, expiresAt: { $gt: latest(clock) } })
+  const redeemable = async (em: EntityManager) => ({
+    usedAt: null,
+    expiresAt: { $gt: latest(clock) },
+    pin: await currentPin(control, em)
+  })
 
   async function create({ ttlSecs, ...request }: EnrollmentRequest, em: EntityManager): Promise<Invitation> {
     const { effective, endpoints, source, fault } = await endpoint.resolve(em)
@@ -56,12 +60,13 @@ export function openEnrollments({ clock, control, filled, endpoint }: Deps): Enr
       ...request,
       id: newId(now),
       codeHash: hashOf(code),
+      pin: await currentPin(control, em),
       endpoint: source === 'loopback' ? null : effective,
       createdAt: now,
       expiresAt: latest(clock) + ttlSecs * 1000
     }
     await em.insert(Enrollment, enrollment)
-    const uri = await enrollmentUri(endpoints, code, { control, em })
+    const uri = enrollmentUri(endpoints, enrollment.pin, code)
     return {
       enrollment_id: enrollment.id,
       client_name: enrollment.name,
@@ -73,14 +78,14 @@ export function openEnrollments({ clock, control, filled, endpoint }: Deps): Enr
 
   const list = (): PagedRows<EnrollmentRow> => ({
     async page(after, take, em) {
-      const where = { ...redeemable(), id: { $gt: after } }
+      const where = { ...(await redeemable(em)), id: { $gt: after } }
       const page = await em.find(Enrollment, where, { orderBy: { id: 'asc' }, limit: take })
       return page.map(row => ({ key: row.id, row: rowOf(row, filled) }))
     }
   })
 
   async function cancel(id: string, em: EntityManager): Promise<void> {
-    if ((await em.nativeDelete(Enrollment, { id, ...redeemable() })) === 0)
+    if ((await em.nativeDelete(Enrollment, { id, ...(await redeemable(em)) })) === 0)
       throw new Fault(enrollmentNotFound, 'no unused code has this enrollment_id')
   }
 
@@ -92,8 +97,8 @@ export function openEnrollments({ clock, control, filled, endpoint }: Deps): Enr
     await em.nativeDelete(Enrollment, { clientId: id })
   }
 
-  const countUnused: Enrollments['countUnused'] = em =>
-    em.count(Enrollment, { ...redeemable(), endpoint: { $ne: null } })
+  const countUnused: Enrollments['countUnused'] = async em =>
+    em.count(Enrollment, { ...(await redeemable(em)), endpoint: { $ne: null } })
 
   return { create, list, countUnused, cancel, deleteUnused, deleteAll }
 }

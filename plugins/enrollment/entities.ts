@@ -7,6 +7,7 @@ export const Enrollment = defineEntity({
   properties: {
     id: p.string().length(26).primary(),
     codeHash: p.string().length(64).unique('enrollment_code_hash_unique'),
+    pin: p.string().length(64), // fingerprint of the certificate in its URI
     clientId: p.string().length(26).nullable().index('enrollment_client_id_index'), // null: redeem creates the client
     name: p.string().length(255),
     address: p.string().length(255).nullable(),
@@ -28,6 +29,7 @@ export const EnrollmentKey = defineEntity({
   properties: {
     id: p.string().length(26).primary(),
     keyHash: p.string().length(64).unique('enrollment_key_key_hash_unique'),
+    pin: p.string().length(64), // fingerprint of the certificate in its URI
     label: p.string().length(255),
     maxUses: p.integer().nullable(), // null: no limit
     used: p.integer(),

@@ -54,7 +54,7 @@ const list = defineList({
   url: '/v1/enrollment-keys',
   action: 'enrollment_key.list',
   access: 'viewer',
-  summary: 'Lists the enrollment keys, also spent and expired ones.',
+  summary: 'Lists the enrollment keys, also those that no longer work.',
   schema: filled => ({ row: keyRow(filled), errors: [] }),
   run: async ({ enrollmentKeys }: KeyRouteDeps) => enrollmentKeys.list()
 })

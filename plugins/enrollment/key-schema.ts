@@ -59,9 +59,13 @@ export const newKeyBody = (filled: SlotReader) =>
 const Row = Type.Object({
   key_id: KeyId,
   label: Label,
-  state: Type.Union([Type.Literal('active'), Type.Literal('spent'), Type.Literal('expired')], {
-    description: 'spent: all uses are used up. Hosts cannot enroll with a spent or expired key.'
-  }),
+  state: Type.Union(
+    [Type.Literal('active'), Type.Literal('spent'), Type.Literal('expired'), Type.Literal('stale')],
+    {
+      description:
+        'spent: all uses are used up; stale: the server has another certificate since. Hosts can enroll only with an active key.'
+    }
+  ),
   uses: orNull(Uses),
   used: Type.Integer({ description: 'Hosts that have enrolled with it.', examples: [3] }),
   clients: Type.Integer({ description: 'Clients of these hosts that still exist.', examples: [3] }),

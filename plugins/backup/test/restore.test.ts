@@ -70,7 +70,7 @@ async function restoreFixture(t: Test) {
     ...[credential('kept', 'ann'), credential('ended', 'ann'), credential('rotated', 'ann')],
     "insert into auth_password values ('ann', 'before', 0, 1, null), ('bob', 'bob', 0, 1, null)",
     "insert into auth_session (id, user_id, token_hash, remote_addr, created_at, last_seen_at) values ('s', 'ann', 'x', '', 1, 1)",
-    "insert into enrollment (id, code_hash, name, created_by, created_at, expires_at) values ('e', 'e', 'e', 'ann', 1, 1)",
+    "insert into enrollment (id, code_hash, pin, name, created_by, created_at, expires_at) values ('e', 'e', 'e', 'e', 'ann', 1, 1)",
     "insert into grants (id, user_id, port_from, port_to, protocols, created_at) values ('g', 'eve', 1, 2, '[]', 1)"
   )
   const backup = (from = old) => writeBackup({ dataDir: from, keys: {}, version, now }, file)

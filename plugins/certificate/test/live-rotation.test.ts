@@ -70,6 +70,24 @@ ofOneServer('a code that only the host of the server can use does not keep the c
   t.not(pinIn(await createCode(server)), pin)
 })
 
+ofOneServer('codes and keys of a replaced certificate are not offered', async t => {
+  const server = await testServer(t)
+  await createCode(server)
+  const { body } = await server.call<{ key_id: string }>('POST', '/v1/enrollment-keys', { label: 'web' })
+  const key = async () => (await server.call('GET', `/v1/enrollment-keys/${body.key_id}`)).body
+  t.match(await key(), { state: 'active' })
+
+  t.match(await server.call('POST', rotateUrl, { names: ['gate.example.com'] }), {
+    body: { state: 'current' }
+  })
+
+  t.match(await key(), { state: 'stale' })
+  t.strictSame((await server.call('GET', '/v1/client-enrollments')).body, [])
+  t.match(await server.call('PUT', endpointUrl, { advertised_endpoint: 'other.example.com:7443' }), {
+    status: 200
+  })
+})
+
 ofOneServer('an endpoint that is refused leaves the certificate as it is', async t => {
   const server = await testServer(t)
   const { fingerprint } = await show(server)

@@ -6,6 +6,7 @@ export class Enrollment0001 extends Migration {
     this.addSql(`create table "enrollment" (
       "id" varchar(26) not null primary key,
       "code_hash" varchar(64) not null,
+      "pin" varchar(64) not null,
       "client_id" varchar(26) null,
       "name" varchar(255) not null,
       "address" varchar(255) null,

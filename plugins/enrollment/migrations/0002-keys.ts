@@ -6,6 +6,7 @@ export class Enrollment0002 extends Migration {
     this.addSql(`create table "enrollment_key" (
       "id" varchar(26) not null primary key,
       "key_hash" varchar(64) not null,
+      "pin" varchar(64) not null,
       "label" varchar(255) not null,
       "max_uses" int null,
       "used" int not null,

@@ -83,7 +83,7 @@ export const enrollmentKeys: Text['enrollmentKeys'] = {
   used: 'Verwendet',
   clients: 'Clients',
   expires: 'Läuft ab',
-  states: { active: 'aktiv', spent: 'aufgebraucht', expired: 'abgelaufen' },
+  states: { active: 'aktiv', spent: 'aufgebraucht', expired: 'abgelaufen', stale: 'veraltet' },
   deleteFor: label => `Schlüssel ${label} löschen`,
   confirmDelete: label => `Schlüssel ${label} löschen?`,
   deleteText: 'Mit diesem Schlüssel kann sich kein weiterer Host registrieren. Seine Clients bleiben.'

@@ -78,7 +78,7 @@ export const enrollmentKeys = {
   used: 'Used',
   clients: 'Clients',
   expires: 'Expires',
-  states: { active: 'active', spent: 'used up', expired: 'expired' },
+  states: { active: 'active', spent: 'used up', expired: 'expired', stale: 'stale' },
   deleteFor: (label: string) => `Delete the key ${label}`,
   confirmDelete: (label: string) => `Delete the key ${label}?`,
   deleteText: 'No further host can enroll with this key. Its clients stay.'
