@@ -1,5 +1,15 @@
 // The agent's identity and the server that it trusts: the file that `agent enroll` writes and `agent run` reads.
-import { chownSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  fchownSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync
+} from 'node:fs'
 import { dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { type Static, type TObject, Type } from 'typebox'
@@ -112,14 +122,18 @@ function readText(file: string): string | null {
 
 /**
  * Replaces the file atomically and durably: after a power failure it has either the old or the new content. Root gives it to
- * the owner of the directory, so that the service can read it.
+ * the owner of the directory, so that the service can read it, and follows no link that this user has made there.
  */
 function write(file: string, value: object): void {
   const draft = `${file}.${process.pid}.tmp`
-  writeFileSync(draft, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600, flush: true })
-  if (process.getuid?.() === 0) {
+  rmSync(draft, { force: true })
+  const fd = openSync(draft, 'wx', 0o600)
+  try {
+    writeFileSync(fd, `${JSON.stringify(value, null, 2)}\n`, { flush: true })
     const { uid, gid } = statSync(dirname(file))
-    chownSync(draft, uid, gid)
+    if (process.getuid?.() === 0) fchownSync(fd, uid, gid)
+  } finally {
+    closeSync(fd)
   }
   renameSync(draft, file)
   syncDir(dirname(file))

@@ -99,7 +99,9 @@ export async function writeBackup(source: Source, to: string): Promise<{ file: s
 /** Saves the time in the data directory, for `sluice doctor`. The backup succeeds even if that fails. */
 export function noteBackup({ dataDir, now }: Source, { note }: Pick<Print, 'note'>): void {
   try {
-    writeFileSync(join(dataDir, 'last-backup'), `${timestamp(now)}\n`, { mode: 0o600 })
+    const file = join(dataDir, 'last-backup')
+    rmSync(file, { force: true }) // root follows no link of the directory's owner
+    writeFileSync(file, `${timestamp(now)}\n`, { mode: 0o600, flag: 'wx' })
   } catch (error) {
     note(`sluice doctor does not know of this backup: ${reasonOf(error)}`)
   }

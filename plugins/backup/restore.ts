@@ -139,7 +139,8 @@ function setAside(dataDir: string, now: number): string | null {
 function writeParts(dataDir: string, parts: Parts, certificate: string | null): void {
   const put = (file: string, text: string | undefined): void => {
     if (text === undefined) return
-    writeFileSync(restoredFile(file), text, { mode: 0o600, flush: true })
+    rmSync(restoredFile(file), { force: true })
+    writeFileSync(restoredFile(file), text, { mode: 0o600, flag: 'wx', flush: true })
     readCertificate({ certPath: restoredFile(file) })
   }
   put(certificateFile('own', dataDir), certificate ?? parts.certificate)
@@ -148,6 +149,7 @@ function writeParts(dataDir: string, parts: Parts, certificate: string | null): 
   if (parts.operator_token === undefined || existsSync(token)) return
   if (!/^[\x21-\x7e]{8,512}\n?$/.test(parts.operator_token))
     throw new Fault(wrongUsage, 'the backup is refused: its operator token is malformed')
-  writeFileSync(`${token}.new`, parts.operator_token, { mode: 0o600, flush: true })
+  rmSync(`${token}.new`, { force: true })
+  writeFileSync(`${token}.new`, parts.operator_token, { mode: 0o600, flag: 'wx', flush: true })
   renameSync(`${token}.new`, token)
 }

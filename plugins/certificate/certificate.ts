@@ -96,7 +96,8 @@ export const fingerprintOf = ({ raw }: X509Certificate): string =>
 
 /** Saves certificate and key in one file, so that they change together, and reads them back. */
 export function saveCertificate(file: string, { cert, key }: Pair): Certificate {
-  writeFileSync(`${file}.new`, `${cert.trim()}\n${key.trim()}\n`, { mode: 0o600, flush: true })
+  rmSync(`${file}.new`, { force: true })
+  writeFileSync(`${file}.new`, `${cert.trim()}\n${key.trim()}\n`, { mode: 0o600, flag: 'wx', flush: true })
   renameSync(`${file}.new`, file)
   syncDir(dirname(file))
   return readCertificate({ certPath: file })

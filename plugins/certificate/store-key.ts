@@ -1,6 +1,6 @@
 // Servers that share a store seal the private keys in it with this key. Each has it in a file of its data directory.
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { requirePrivateFile } from '../../kernel/base/directory.ts'
 import { defineCode, Fault, reasonOf } from '../../kernel/base/errors.ts'
@@ -49,7 +49,8 @@ function contentOf(file: string): string {
 export function makeStoreKey(dir: string): StoreKey {
   const file = storeKeyFile(dir)
   const bytes = randomBytes(keyBytes)
-  writeFileSync(`${file}.new`, `${bytes.toString('base64url')}\n`, { mode: 0o600, flush: true })
+  rmSync(`${file}.new`, { force: true })
+  writeFileSync(`${file}.new`, `${bytes.toString('base64url')}\n`, { mode: 0o600, flag: 'wx', flush: true })
   renameSync(`${file}.new`, file)
   syncDir(dirname(file))
   return keyOf(bytes)

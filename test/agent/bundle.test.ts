@@ -1,4 +1,12 @@
-import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync
+} from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import {
@@ -30,6 +38,19 @@ t.test('a bundle is read as it was written, and only its owner can read the file
   t.equal(hasPending(file), false, 'the pending enrollment is deleted')
   t.equal(statSync(file).mode & 0o777, 0o600)
   t.same(readdirSync(join(file, '..')), ['bundle.json'], 'no temporary file is left')
+})
+
+t.test('a link in the state directory does not lead the writer of a bundle to another file', async t => {
+  const dir = t.testdir({ state: {}, shadow: 'secret' })
+  const file = join(dir, 'state/bundle.json')
+  const victim = join(dir, 'shadow')
+  for (const link of [file, `${file}.${process.pid}.tmp`]) symlinkSync(victim, link)
+
+  writeBundle(file, bundle)
+
+  t.equal(readFileSync(victim, 'utf8'), 'secret')
+  t.ok(lstatSync(file).isFile())
+  t.same(readdirSync(join(dir, 'state')), ['bundle.json'])
 })
 
 t.test('a bundle is marked only while it has the revoked token', async t => {

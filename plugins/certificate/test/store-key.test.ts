@@ -1,5 +1,5 @@
 // The key of a store: its file, and what it seals.
-import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { makeStoreKey, readStoreKey, storeKeyFile } from '../store-key.ts'
@@ -18,6 +18,15 @@ t.test('a sealed text opens with the same key, and does not show', async t => {
   t.not(key.seal(secret, 'about'), sealed, 'a nonce is used once')
   t.notMatch(Buffer.from(sealed, 'base64').toString('latin1'), 'PRIVATE')
   t.equal(key.open(key.seal('', ''), ''), '')
+})
+
+t.test('a link in the data directory does not lead the writer of a key to another file', async t => {
+  const dir = t.testdir({ data: {}, shadow: 'secret' })
+  symlinkSync(join(dir, 'shadow'), `${storeKeyFile(join(dir, 'data'))}.new`)
+
+  makeStoreKey(join(dir, 'data'))
+
+  t.equal(readFileSync(join(dir, 'shadow'), 'utf8'), 'secret')
 })
 
 t.test('a changed byte, another key and another meaning do not open', async t => {
