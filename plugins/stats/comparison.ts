@@ -12,12 +12,18 @@ export interface Comparison {
 
 /** Compares reported rows with the committed counts. No two rows may have the same key. */
 export function compare(rows: readonly OwnedRow[], committed: ReadonlyMap<string, Counts>): Comparison {
-  const before = (row: OwnedRow): Counts => committed.get(rowKey(row)) ?? noCounts
-  const { lower = [], grown = [] } = Object.groupBy(rows, row => {
-    if (isLower(row, before(row))) return 'lower'
-    return isSame(row, before(row)) ? 'same' : 'grown'
-  })
-  return { grown, lower, added: grown.map(row => ({ ...row, ...minus(row, before(row)) })) }
+  const lower: OwnedRow[] = []
+  const grown: OwnedRow[] = []
+  const added: OwnedRow[] = []
+  for (const row of rows) {
+    const before = committed.get(rowKey(row)) ?? noCounts
+    if (isLower(row, before)) lower.push(row)
+    else if (!isSame(row, before)) {
+      grown.push(row)
+      added.push({ ...row, ...minus(row, before) })
+    }
+  }
+  return { grown, added, lower }
 }
 
 /** Minutes and hours are spans. They never count the same byte, so a total is the sum of both. */
@@ -36,8 +42,9 @@ export function sumByRule(added: readonly OwnedRow[]): OwnedRow[] {
   for (const row of added) {
     const { bytesIn, bytesOut } = row
     const total = isSpan(row.kind) ? { ...row, ...noCounts, kind: 'rule', key: '', bytesIn, bytesOut } : row
-    const sum = totals.get(rowKey(total))
-    totals.set(rowKey(total), sum ? { ...sum, ...plus(sum, total) } : total)
+    const key = rowKey(total)
+    const sum = totals.get(key)
+    totals.set(key, sum ? { ...sum, ...plus(sum, total) } : total)
   }
   return [...totals.values()]
 }

@@ -42,18 +42,19 @@ export function openRowLimit({ clock }: Pick<Kernel, 'clock'>): RowLimit {
     committed: ReadonlyMap<string, Counts>,
     em: EntityManager
   ): Promise<Validated<OwnedRow>> {
-    const isNew = (row: OwnedRow): boolean => !committed.has(rowKey(row))
-    const addedBy = Map.groupBy(rows.filter(isNew), ({ owner }) => owner)
+    const added = new Set(rows.filter(row => !committed.has(rowKey(row))))
+    if (added.size === 0) return { accepted: rows, refused: [] }
+    const addedBy = Map.groupBy(added, ({ owner }) => owner)
     let known = counts.seenBy(em, clientId) ?? (await countOf(clientId, em))
     let rooms = await roomsFor(addedBy, clientId, known, em)
-    const isFull = addedBy.entries().some(([owner, added]) => added.length > (rooms.get(owner) ?? 0))
+    const isFull = addedBy.entries().some(([owner, own]) => own.length > (rooms.get(owner) ?? 0))
     if (isFull && clock.monotonic() - known.at >= recountMs) {
       known = await countOf(clientId, em)
       rooms = await roomsFor(addedBy, clientId, known, em)
     }
     const byOwner = new Map(known.byOwner)
     const { accepted = [], over = [] } = Object.groupBy(rows, row => {
-      if (!isNew(row)) return 'accepted'
+      if (!added.has(row)) return 'accepted'
       const room = rooms.get(row.owner) ?? 0
       if (room <= 0) return 'over'
       rooms.set(row.owner, room - 1)
