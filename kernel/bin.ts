@@ -3,9 +3,7 @@
 import { existsSync } from 'node:fs'
 
 if (Number.parseInt(process.versions.node, 10) < 24) {
-  process.stderr.write(
-    `sluice needs Node 24 or newer, this is ${process.version} (in a checkout: npm start)\n`
-  )
+  process.stderr.write(`sluice needs Node 24 or newer, not ${process.version} (in a checkout: npm start)\n`)
   process.exit(78)
 }
 
@@ -14,7 +12,6 @@ if (import.meta.url.endsWith('.ts'))
 
 // The published build has the agent also as one file, which starts faster and takes less memory. It lacks some commands.
 const agent = new URL('../agent.mjs', import.meta.url)
-const [group, command = ''] = process.argv.slice(2)
-if (group === 'agent' && ['run', 'health', 'status'].includes(command) && existsSync(agent))
-  await import(agent.href)
+const isInFile = /^agent (run|health|status)$/.test(process.argv.slice(2, 4).join(' '))
+if (isInFile && existsSync(agent)) await import(agent.href)
 else process.exit(await (await import('../plugins/cli/main.ts')).run(process.argv.slice(2)))

@@ -1,12 +1,12 @@
 // Reads configuration from a TOML file, environment variables and flags. A value in any but its exact form stays text, and
 // the validation refuses it.
-import { readFileSync } from 'node:fs'
 import { parse } from 'smol-toml'
 import type { TObject, TSchema } from 'typebox'
 import { atPlace, type PlaceOf, throwProblems } from '../base/config.ts'
 import { Fault, reasonOf, startupInvalid } from '../base/errors.ts'
 import { exactValue } from './exact-value.ts'
 import { pathFromFlag, pathProblem } from './path-problem.ts'
+import { readText } from './read-text.ts'
 import { secretProblem, tokenProblem } from './secret-problem.ts'
 
 type Table = Readonly<Record<string, unknown>>
@@ -35,7 +35,7 @@ interface GivenKeys {
 /** Reads a file. Throws 'startup.config_invalid' with the file and the line. */
 export function readConfigFile(path: string): ConfigFile {
   try {
-    const text = readFileSync(path, 'utf8')
+    const text = readText(path)
     const lines = linesByKey(text)
     const placeOf: PlaceOf = key => {
       const line = lines.get(key)

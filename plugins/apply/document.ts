@@ -1,7 +1,7 @@
 // The file of `apply`, `export` and `diff`: one TOML or JSON document with a list of entries for each kind.
-import { readFileSync } from 'node:fs'
 import { parse as parseToml, stringify } from 'smol-toml'
 import { Fault, invalidSchema } from '../../kernel/base/errors.ts'
+import { readText } from '../../kernel/platform/read-text.ts'
 import {
   type DeliveryOptions,
   type DocumentEntry,
@@ -34,7 +34,7 @@ export function readDocument(file: string, kinds: readonly string[]): DocumentFi
 
 function parse(file: string): object {
   try {
-    const text = readFileSync(file === '-' ? 0 : file, 'utf8')
+    const text = readText(file === '-' ? 0 : file)
     return Object(
       JSON.parse(/^\s*\{/.test(text) ? text : JSON.stringify(parseToml(text), stringifyNonFinite))
     )

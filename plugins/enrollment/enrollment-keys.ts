@@ -86,8 +86,7 @@ export function openEnrollmentKeys(deps: Deps): EnrollmentKeys {
           { id: { $gt: after } },
           { orderBy: { id: 'asc' }, limit: take }
         )
-        const rows = await toRows(deps, keys, em)
-        return rows.map(row => ({ key: row.key_id, row }))
+        return (await toRows(deps, keys, em)).map(row => ({ key: row.key_id, row }))
       }
     }),
 

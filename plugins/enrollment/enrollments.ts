@@ -54,7 +54,6 @@ export function openEnrollments({ clock, control, filled, endpoint }: Deps): Enr
     if (request.clientId) await deleteUnused({ id: request.clientId }, em)
     const now = clock.now()
     await em.nativeDelete(Enrollment, { expiresAt: { $lt: earliest(clock) - retentionMs } })
-
     const code = newSecret()
     const enrollment = {
       ...request,

@@ -1,12 +1,21 @@
-import { readFileSync } from 'node:fs'
+import { Fault, invalidSchema, reasonOf } from '../../kernel/base/errors.ts'
 import { Type } from '../../kernel/cli/args.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
+import { readText } from '../../kernel/platform/read-text.ts'
 import { pushOptions } from '../rules/command-exports.ts'
 import { fields } from './fields.ts'
 
 const url = '/v1/source-lists/{list_name}'
 const Name = Type.String({ description: 'Name of a list; rules name it as @NAME.' })
 const columns = ['name', 'entry_count', 'rule_count', 'updated_at']
+
+function readList(file: string): string {
+  try {
+    return readText(file === '-' ? 0 : file)
+  } catch (cause) {
+    throw new Fault(invalidSchema, `${file} cannot be read: ${reasonOf(cause)}`, { cause })
+  }
+}
 
 const set = defineCommand({
   name: 'source-list set',
@@ -29,7 +38,7 @@ const set = defineCommand({
   }),
   positional: ['name'],
   async run({ api, args: { name, file, country }, print }) {
-    const text = readFileSync(file === '-' ? 0 : file, 'utf8')
+    const text = readList(file)
     const entries = country === undefined ? entryLines(text) : await countryEntries(text, country)
     const list = await api.call(`PUT ${url}`, { path: { list_name: name }, body: { entries } })
     print.data(list, columns)

@@ -71,9 +71,9 @@ const toTargetCounts = (row: CommittedTarget): TargetCounts => [
 
 /** Removes and returns saved counts of the next clients; with a user, only rows that name it. Empty: nothing is left. */
 export async function take(em: EntityManager, userId?: string): Promise<readonly Pending[]> {
-  const naming = userId === undefined ? [] : [`%"${userId.replaceAll('_', '!_')}"%`]
+  const naming = userId === undefined ? [] : [`"${userId}"`]
   const found = await em.execute<{ client_id: string; id: string; body: string }[]>(
-    `select client_id, id, body from traffic_pending ${naming.map(() => `where body like ? escape '!'`)}
+    `select client_id, id, body from traffic_pending ${naming.map(() => `where replace(body, ?, '') <> body`)}
      order by client_id, id limit ${maxRows}`,
     naming
   )

@@ -164,6 +164,15 @@ t.test('a file that is missing or not TOML is named', async t => {
   t.throws(() => readConfigFile(join(dir, 'none.toml')), { errorCode: { exit: 78 }, message: /none\.toml/ })
 })
 
+t.test('a file that is not UTF-8 is refused, and nothing is replaced', async t => {
+  const file = join(t.testdir(), 'sluice.toml')
+  writeFileSync(file, Buffer.from('name = "caf\xe9"', 'latin1'))
+
+  t.throws(() => readConfigFile(file), { errorCode: { exit: 78 }, message: /sluice\.toml: .*utf-8/ })
+  writeFileSync(file, 'name = "café"')
+  t.match(readConfigFile(file), { table: { name: 'café' } })
+})
+
 t.test('a file with a secret that other users may read is refused, with a remedy', async t => {
   const file = join(t.testdir(), 'key')
   writeFileSync(file, 'secret')

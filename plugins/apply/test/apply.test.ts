@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import t from 'tap'
 import { Client } from '../../../kernel/identity/entities.ts'
 import { insertClient } from '../../../kit/test-server.ts'
@@ -400,6 +401,10 @@ t.test('an invalid file is rejected with the reason', async t => {
   })
   t.throws(() => readDocument(`${dir}/b.toml`, kindNames), { message: /write \[\[rules\]\]/ })
   t.throws(() => readDocument(`${dir}/c.toml`, kindNames), { message: /c.toml cannot be read/ })
+  writeFileSync(`${dir}/d.toml`, Buffer.from('[[users]]\ndisplay_name = "caf\xe9"', 'latin1'))
+  t.throws(() => readDocument(`${dir}/d.toml`, kindNames), {
+    message: /d.toml cannot be read: .*utf-8/
+  })
 })
 
 t.test('a long file is validated in parts, and an error names the place in the whole file', async t => {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { text as textOf } from 'node:stream/consumers'
-import { Fault, internal, wrongUsage } from '../../../kernel/base/errors.ts'
+import { Fault, serverUnreachable, wrongUsage } from '../../../kernel/base/errors.ts'
 import type { Api } from '../../../kernel/cli/command.ts'
 import { unreachableServer } from './unreachable-server.ts'
 
@@ -179,14 +179,14 @@ function bodyOf<T>(reply: Reply): T {
 /** Returns the error of a response that comes from another program, such as a proxy. */
 const foreign = ({ status }: Reply, options: ErrorOptions = {}): Fault =>
   new Fault(
-    internal,
+    serverUnreachable,
     `status ${status} with a body that is not from a sluice server: check --server or SVC_SERVER`,
     options
   )
 
 async function refusalOf({ status, headers, text }: Reply, exitOf: Options['exitOf']): Promise<Fault> {
   const { error } = parse(text) as ErrorBody
-  const code = error?.code ?? internal.code
+  const code = error?.code ?? serverUnreachable.code
   const row = { code, http: status, exit: await exitOf(code) }
   const redirect =
     status < 400 && headers.location !== undefined ? `; it redirects to ${headers.location}` : ''

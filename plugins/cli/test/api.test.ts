@@ -19,7 +19,7 @@ t.test('a redirect is not followed, so the token stays here; the error names the
   const api = apiOf(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
 
   await t.rejects(api.get('/v1/clients'), {
-    errorCode: { code: 'internal', http: 301 },
+    errorCode: { code: 'server_unreachable', http: 301 },
     message: /status 301 .*not from a sluice server; it redirects to https:\/\/other\.example\//
   })
   t.same(asked, ['/v1/clients'])
@@ -33,7 +33,7 @@ t.test('the error says that another program answered, whatever its reply', async
   const api = apiOf(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
   const message = /^status 200 with a body that is not from a sluice server: check --server or SVC_SERVER$/
 
-  await t.rejects(api.list('/v1/clients'), { message })
+  await t.rejects(api.list('/v1/clients'), { errorCode: { code: 'server_unreachable', exit: 69 }, message })
   answer = '<html>'
   await t.rejects(api.list('/v1/clients'), { message })
   await t.rejects(api.get('/v1/clients/x'), { message })

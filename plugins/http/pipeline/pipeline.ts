@@ -64,7 +64,7 @@ export function openPipeline(app: FastifyInstance, options: PipelineOptions, sen
     setCommonHeaders(request, reply)
     await arrive(request, reply, turns) // 429
     const { route } = request.routeOptions.config
-    if (!route) return sendSite(request, reply, () => noSuchRoute(request, routes)) // else 404, 405
+    if (!route || hasEmptyParam(request)) return sendSite(request, reply, () => noSuchRoute(request, routes)) // else 404, 405
     const context = newRequestContext(request, route, publicOrigin)
     request.requestContext = context
     await guard.authorize(context) // 503, 401, 403
@@ -162,8 +162,11 @@ function noSuchRoute({ method, url }: FastifyRequest, routes: readonly Route<Ker
   return new Fault(methodNotAllowed, `${path} supports ${allow.join(', ')}`, { details: { allow } })
 }
 
+/** The router takes `/v1/rules/` as a rule with an empty id. */
+const hasEmptyParam = ({ params }: FastifyRequest): boolean => Object.values(params ?? {}).includes('')
+
 const patternOf = ({ url }: Route<Kernel>): RegExp =>
-  new RegExp(`^${url.replaceAll('.', '[.]').replaceAll(/:\w+/g, '[^/]*')}$`)
+  new RegExp(`^${url.replaceAll('.', '[.]').replaceAll(/:\w+/g, '[^/]+')}$`)
 
 function refuseMediaType(context: RequestContext): void {
   const { requestInfo } = context

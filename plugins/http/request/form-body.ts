@@ -31,6 +31,7 @@ export async function parseForm(body: Buffer, contentType: string): Promise<Reco
     })
   const entries = [...form]
   if (entries.length > maxFields) throw tooMany()
+  if (hasReplaced(entries, body)) throw new Fault(invalidForm, 'the body is not UTF-8; send it in UTF-8')
   const fields = Map.groupBy(
     await Promise.all(entries.map(async ([name, value]) => ({ name, value: await read(value) }))),
     ({ name }) => name
@@ -42,6 +43,12 @@ export async function parseForm(body: Buffer, contentType: string): Promise<Reco
     })
   )
 }
+
+/** True if the parser has put a replacement character where the body has other bytes. */
+const hasReplaced = (entries: readonly [name: string, value: unknown][], body: Buffer): boolean =>
+  entries.flat().some(text => typeof text === 'string' && text.includes('\ufffd')) &&
+  !body.includes('\ufffd') &&
+  !/%EF%BF%BD/i.test(body.toString('latin1'))
 
 const tooMany = (): Fault => new Fault(invalidForm, `a form has at most ${maxFields} fields`)
 

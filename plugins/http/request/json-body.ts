@@ -37,6 +37,16 @@ export function readJsonText(body: Buffer): string {
   return body.toString()
 }
 
+/** Returns the error for a text that Fastify's parser has refused: also valid JSON whose keys could change a prototype. */
+export function jsonFault(text: string, error: Error): Error {
+  try {
+    JSON.parse(text)
+  } catch {
+    return error
+  }
+  return new Fault(invalidJson, 'the body has a key __proto__ or constructor; remove it', { cause: error })
+}
+
 /** Counts members as written, so a repeated key counts twice. Ignores syntax errors, which JSON.parse reports. */
 function refuseExcess(body: Buffer): void {
   const levels: Level[] = []

@@ -10,7 +10,7 @@ import { setCommonHeaders } from '../pipeline/responder.ts'
 import { maxBodyBytes } from '../request/body-limit.ts'
 import { formTypes, parseForm } from '../request/form-body.ts'
 import { normalizeForwarded } from '../request/forwarded-headers.ts'
-import { readJsonText } from '../request/json-body.ts'
+import { jsonFault, readJsonText } from '../request/json-body.ts'
 import { mergePatchType } from '../request/request-context.ts'
 import type { HttpOptions, Tls } from '../settings.ts'
 import { boundConnections, receiveLimits } from './connection-bounds.ts'
@@ -107,7 +107,8 @@ function acceptBodies(app: FastifyInstance): void {
     inTurn((request, body: string | Buffer, done) => {
       if (body.length === 0) return done(null)
       try {
-        parse(request, readJsonText(body as Buffer), done)
+        const text = readJsonText(body as Buffer)
+        parse(request, text, (error, value) => done(error && jsonFault(text, error), value))
       } catch (fault) {
         done(fault as Fault)
       }

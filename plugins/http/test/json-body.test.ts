@@ -120,6 +120,18 @@ t.test('the offset is that of the first wrong byte of any bytes', async t => {
   }
 })
 
+t.test('valid JSON with a key that could change a prototype is refused for that key', async t => {
+  const { send } = await httpFixture(t, { routes })
+  for (const text of ['{"__proto__":{}}', '{"constructor":{"prototype":{}}}'])
+    t.match(await send('POST', '/v1/things', json, text), {
+      status: 400,
+      body: { error: { code: 'invalid_json', message: /has a key __proto__ or constructor/ } }
+    })
+  t.match(await send('POST', '/v1/things', json, '{"__proto__":{}'), {
+    body: { error: { message: 'the body is not JSON' } }
+  })
+})
+
 t.test('compressed bodies and other charsets are refused', async t => {
   const { send } = await httpFixture(t, { routes })
   const post = (headers: object) => send('POST', '/v1/things', { ...json, ...headers }, '{}')

@@ -134,6 +134,8 @@ t.test('a form is parsed, checked by the schema, answered by a redirect, and rec
   t.match((await post('__proto__=x&name=a')).json(), { error: { code: 'validation.unknown_field' } })
   t.match(await post('a=1&'.repeat(201)), { statusCode: 400, body: /invalid_form.*at most 200 fields/ })
   t.match(await post('name=a', { ...form, 'content-type': 'text/plain' }), { statusCode: 415 })
+  t.match(await post('name=caf%E9&topic=a'), { statusCode: 400, body: /invalid_form.*not UTF-8/ })
+  t.match((await post('name=%EF%BF%BD&topic=a&topic=b')).json(), { name: '\ufffd' })
 })
 
 t.test('a form goes only to a route that takes it', async t => {

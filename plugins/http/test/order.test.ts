@@ -54,6 +54,7 @@ const noJson = '{'
 /** Each request also has the errors of later rows. The first one is returned. */
 const rows = [
   ['an unknown path', 'PUT', '/v1/thing/1', { ...wrongType }, 404, 'not_found'],
+  ['an empty id', 'PUT', '/v1/things/', { ...wrongType }, 404, 'not_found'],
   ['a wrong method', 'POST', '/v1/things/1', { ...wrongType }, 405, 'method_not_allowed'],
   ['no credential', 'PUT', '/v1/things/1?x=1', { ...wrongType }, 401, 'unauthenticated'],
   [
