@@ -1,7 +1,6 @@
 import { Fault, invalidSchema, reasonOf } from '../../kernel/base/errors.ts'
 import { Type } from '../../kernel/cli/args.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
-import { readText } from '../../kernel/platform/read-text.ts'
 import { pushOptions } from '../rules/command-exports.ts'
 import { fields } from './fields.ts'
 
@@ -9,7 +8,8 @@ const url = '/v1/source-lists/{list_name}'
 const Name = Type.String({ description: 'Name of a list; rules name it as @NAME.' })
 const columns = ['name', 'entry_count', 'rule_count', 'updated_at']
 
-function readList(file: string): string {
+async function readList(file: string): Promise<string> {
+  const { readText } = await import('../../kernel/platform/read-text.ts') // rule push loads this module
   try {
     return readText(file === '-' ? 0 : file)
   } catch (cause) {
@@ -38,7 +38,7 @@ const set = defineCommand({
   }),
   positional: ['name'],
   async run({ api, args: { name, file, country }, print }) {
-    const text = readList(file)
+    const text = await readList(file)
     const entries = country === undefined ? entryLines(text) : await countryEntries(text, country)
     const list = await api.call(`PUT ${url}`, { path: { list_name: name }, body: { entries } })
     print.data(list, columns)

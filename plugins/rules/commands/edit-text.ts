@@ -1,11 +1,10 @@
 // Opens a value as TOML in the operator's editor. A refused file is kept, so that no edit is lost.
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Fault, internal, invalidSchema, reasonOf, wrongUsage } from '../../../kernel/base/errors.ts'
 import type { CommandCall } from '../../../kernel/cli/command.ts'
-import { readText } from '../../../kernel/platform/read-text.ts'
 
 interface Edited {
   readonly name: string // of the file
@@ -45,7 +44,8 @@ export async function editText(
 
 function parsed(parse: (text: string) => unknown, file: string): unknown {
   try {
-    return JSON.parse(JSON.stringify(parse(readText(file)))) // plain objects, and times as text
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file))
+    return JSON.parse(JSON.stringify(parse(text))) // plain objects, and times as text
   } catch (cause) {
     throw new Fault(invalidSchema, `it is not TOML: ${reasonOf(cause)}`, { cause })
   }
