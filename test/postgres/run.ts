@@ -36,7 +36,7 @@ async function test(): Promise<number> {
   const run = spawnChild(join(root, 'node_modules/.bin/tap'), ['--disable-coverage', ...words], {
     cwd: root,
     stdio: 'inherit',
-    env: { ...process.env, SLUICE_TEST_STORE_URL: at('sluice').url, SUITE: shared.join(' '), SUITE_JOBS: '2' }
+    env: { ...process.env, SLUICE_TEST_STORE_URL: at('sluice').url, SUITE: shared.join(' ') }
   })
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => run.kill(signal))
   const [status] = await once(run, 'exit')

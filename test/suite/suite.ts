@@ -1,5 +1,5 @@
 // npm test: runs the linter, the compiler, and every test file that can share a process with others.
-// SUITE='plugins/quota/test/* test/agent/*' runs only these files, sequentially in one process, or in SUITE_JOBS processes.
+// SUITE='plugins/quota/test/* test/agent/*' runs only these files, sequentially in one process.
 import { once } from 'node:events'
 import { globSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ const pool = openWorkerPool(env)
 const isIdle = (file: string): boolean => /engine\/(native|portable)\.test\.ts$/.test(file)
 
 t.setTimeout(0) // each file has a limit
-t.jobs = Number(process.env['SUITE_JOBS'] ?? (chosen === undefined ? 3 : 1))
+t.jobs = chosen === undefined ? 3 : 1
 t.teardown(() => pool.close())
 process.once('disconnect', () => process.exit(1)) // tap was killed
 for (const signal of ['SIGINT', 'SIGTERM'] as const)

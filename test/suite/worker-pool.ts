@@ -23,7 +23,6 @@ export type FromWorker = { readonly text: string } | FileEnd
 interface Worker {
   readonly child: ChildProcess
   readonly tmp: string // its TMPDIR
-  readonly slot: number // among the workers that run
 }
 
 export interface WorkerPool {
@@ -36,19 +35,14 @@ export interface WorkerPool {
 export function openWorkerPool(env: NodeJS.ProcessEnv): WorkerPool {
   const idle: Worker[] = []
   const all = new Set<Worker>()
-
-  /** Selects the ports of a worker, see test/support/ports.ts. Beside this pool, tap has at most three further jobs. */
-  const jobIdOf = (slot: number): number => Number(process.env['TAP_JOB_ID'] ?? 0) + 4 * slot
+  let jobId = Number(process.env['TAP_JOB_ID'] ?? 0) // selects the ports of a worker: see test/support/ports.ts
 
   function startWorker(): Worker {
-    const taken = new Set([...all].map(({ slot }) => slot))
-    let slot = 0
-    while (taken.has(slot)) slot++
     const tmp = mkdtempSync(join(tmpdir(), 'suite-'))
     guardDirectory(tmp)
     chmodSync(tmp, 0o755) // other users, such as services, must be able to enter it
-    const workerEnv = { ...env, TMPDIR: tmp, TAP_JOB_ID: String(jobIdOf(slot)) }
-    const worker = { child: forkChild(join(import.meta.dirname, 'worker.ts'), workerEnv), tmp, slot }
+    const workerEnv = { ...env, TMPDIR: tmp, TAP_JOB_ID: String(jobId++) }
+    const worker = { child: forkChild(join(import.meta.dirname, 'worker.ts'), workerEnv), tmp }
     all.add(worker)
     return worker
   }

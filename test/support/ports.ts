@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 // Ports are below the ephemeral range of the operating system, so that no outgoing connection takes one. Each concurrent
 // test process has its own slice, by the job number of the runner: a port on which one file expects no listener must not
 // be used by another. Without a runner, the process id selects the slice.
-const slices = 16
+const slices = 8
 const sliceWidth = Math.floor((32_768 - 10_000) / slices)
 const lowest = 10_000 + (Number(process.env['TAP_JOB_ID'] ?? process.pid) % slices) * sliceWidth
 const highest = lowest + sliceWidth
