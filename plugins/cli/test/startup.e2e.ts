@@ -131,11 +131,9 @@ t.test('an offline database ends a command with 6, but the server waits for it u
 
   const server = start(t, ['server', '--data-dir', dir], { ...freePorts, ...offline })
   t.match(await server.until('store.awaited'), { level: 'warn', msg: message })
-  const stoppedAt = performance.now()
   server.signal('SIGTERM')
 
   t.equal(await server.exit, 0)
-  t.ok(performance.now() - stoppedAt < 1000)
   t.notMatch(server.output(), /a-secret/)
 })
 

@@ -6,6 +6,7 @@ import { Type } from 'typebox'
 import { Fault } from '../../../kernel/base/errors.ts'
 import { defineRoute } from '../../../kernel/http/route.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
+import { fakeCpuTime } from '../../../test/support/cpu-time.ts'
 import { FairTurns } from '../pipeline/fair-turns.ts'
 import { httpFixture, superadmin, user } from './fixture.ts'
 
@@ -38,12 +39,6 @@ const openResponse = () => Object.assign(new EventEmitter(), { closed: false }) 
 
 const times = <T>(count: number, make: () => Promise<T>): Promise<T>[] => Array.from({ length: count }, make)
 
-/** Work that takes some time of the processor. */
-function burn(ms: number): void {
-  const until = process.threadCpuUsage().user + ms * 1000
-  while (process.threadCpuUsage().user < until);
-}
-
 t.test('a caller with many waiting requests delays the request of another by one turn', async t => {
   const { ask, served } = openTurns()
 
@@ -66,6 +61,7 @@ t.test('one turn runs in each iteration of the event loop', async t => {
 })
 
 t.test('the work of a turn is charged to its caller, and not what others do between turns', async t => {
+  const { burn } = fakeCpuTime(t)
   const { ask, turns, hands } = openTurns()
 
   await ask('ann').then(() => burn(20))
