@@ -1,4 +1,4 @@
-import { parsePrefix } from '../net/address-prefix.ts'
+import { parsePrefixes } from '../net/address-prefix.ts'
 import { type EngineFault, engineFault } from './engine-fault.ts'
 
 /**
@@ -25,7 +25,7 @@ export interface FirstRead {
 export function checkFirstRead({ form, from, refusals }: FirstRead): void {
   if (form !== 'proxy_protocol') throw invalid(`firstRead.form must be 'proxy_protocol', got ${form}`)
   if (from.length === 0) throw invalid('firstRead.from is empty: give the prefixes of the senders')
-  for (const cidr of from) parsePrefix(cidr)
+  parsePrefixes(from)
   for (const key of ['header', 'untrusted'] as const)
     if (!refusals[key]) throw invalid(`firstRead.refusals.${key} is empty: give a reason to count under`)
 }

@@ -1,7 +1,7 @@
 import { addressForms } from '../../kernel/platform/address-forms.ts'
 import type { Filter, Filters, Match } from '../engine/engine.ts'
 import { familyOf, isOwnAddress } from './address.ts'
-import { parsePrefix } from './address-prefix.ts'
+import { parsePrefixes } from './address-prefix.ts'
 
 /** Checks a canonical address, its port and the DNS name of the target (null: none). Returns why it is refused, or null. */
 type FilterCheck = (address: string, port: number, host: string | null) => string | null
@@ -29,21 +29,31 @@ export function compileFilters({ source, target }: Pick<Filters, 'source' | 'tar
 type Matcher = (address: string, port: number, host: string | null) => boolean
 
 function compileFilter({ allow, deny, refusal }: Filter): FilterCheck {
-  const denied = deny.map(compileMatch)
-  const allowed = allow?.map(compileMatch)
+  const isDenied = compileMatches(deny)
+  const matches = allow && compileMatches(allow)
   return (address, port, host) => {
-    const isAllowed = (form: string): boolean => {
-      const matches = (matcher: Matcher) => matcher(form, port, host)
-      return !denied.some(matches) && (!allowed || allowed.some(matches))
-    }
+    const isAllowed = (form: string): boolean =>
+      !isDenied(form, port, host) && (!matches || matches(form, port, host))
     return addressForms(address).every(isAllowed) ? null : refusal
   }
 }
 
-function compileMatch({ cidr, host: name, ports, isOwn = false }: Match): Matcher {
-  const prefix = cidr === undefined ? null : parsePrefix(cidr)
+/** True if one of them matches. Prefixes without a further condition cost one look-up. */
+function compileMatches(all: readonly Match[]): Matcher {
+  const bare = all.flatMap(match => (isBare(match) ? [match.cidr] : []))
+  const prefixes = bare.length === 0 ? null : parsePrefixes(bare)
+  const others = all.filter(match => !isBare(match)).map(compileMatch)
   return (address, port, host) =>
-    (prefix === null || prefix.check(address, familyOf(address))) &&
+    prefixes?.check(address, familyOf(address)) || others.some(matches => matches(address, port, host))
+}
+
+const isBare = (match: Match): match is { readonly cidr: string } =>
+  match.cidr !== undefined && match.host === undefined && match.ports === undefined && !match.isOwn
+
+function compileMatch({ cidr, host: name, ports, isOwn = false }: Match): Matcher {
+  const prefixes = cidr === undefined ? null : parsePrefixes([cidr])
+  return (address, port, host) =>
+    (prefixes === null || prefixes.check(address, familyOf(address))) &&
     (name === undefined || name === host) &&
     (ports === undefined || (port >= ports[0] && port <= ports[1])) &&
     (!isOwn || isOwnAddress(everyAddress, address))

@@ -7,7 +7,7 @@ import type {
   OpenConnections
 } from '../engine/open-connection.ts'
 import { canonicalAddress, familyOf } from '../net/address.ts'
-import { parsePrefix } from '../net/address-prefix.ts'
+import { parsePrefixes } from '../net/address-prefix.ts'
 import type { ConnectionRecord } from './connection-record.ts'
 
 /** An open connection or flow, for a query. */
@@ -25,13 +25,13 @@ export function selectConnections(
   { ids, rules, sources, target }: ConnectionSelection
 ): Live[] {
   const wanted = { ids: ids && new Set(ids), rules: rules && new Set(rules) }
-  const prefixes = sources?.map(parsePrefix)
+  const prefixes = sources && parsePrefixes(sources)
   const address = target && canonicalAddress(target.address)
   return [...all].filter(({ record }) => {
     const { address: from } = record.source
     if (wanted.ids && !wanted.ids.has(record.id)) return false
     if (wanted.rules && !wanted.rules.has(record.ruleId)) return false
-    if (prefixes && !prefixes.some(prefix => prefix.check(from, familyOf(from)))) return false
+    if (prefixes && !prefixes.check(from, familyOf(from))) return false
     if (!target) return true
     return record.target?.address === address && (target.port === null || target.port === record.target.port)
   })

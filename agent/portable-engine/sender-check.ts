@@ -1,6 +1,6 @@
 import type { FirstRead } from '../engine/first-read.ts'
 import { canonicalAddress, familyOf } from '../net/address.ts'
-import { parsePrefix } from '../net/address-prefix.ts'
+import { parsePrefixes } from '../net/address-prefix.ts'
 
 export interface SenderCheck extends Pick<FirstRead, 'refusals'> {
   /** Returns true if the header of this sender is read. */
@@ -8,12 +8,12 @@ export interface SenderCheck extends Pick<FirstRead, 'refusals'> {
 }
 
 export function compileSenderCheck({ from, refusals }: FirstRead): SenderCheck {
-  const prefixes = from.map(parsePrefix)
+  const prefixes = parsePrefixes(from)
   return {
     refusals,
     trusts(sender) {
       const address = canonicalAddress(sender)
-      return prefixes.some(prefix => prefix.check(address, familyOf(address)))
+      return prefixes.check(address, familyOf(address))
     }
   }
 }

@@ -1,7 +1,7 @@
 // The path of a caller through a rule as the engine evaluates it, for the plugin that explains it.
 import type { FirstRead } from '../engine/first-read.ts'
 import { canonicalAddress, dialedAddress, familyOf, interleave, isOwnAddress } from '../net/address.ts'
-import { parsePrefix } from '../net/address-prefix.ts'
+import { parsePrefixes } from '../net/address-prefix.ts'
 import { compileFilters } from '../net/compile-filters.ts'
 import type { Resolver } from '../resolver/resolver.ts'
 import type { AgentPaths, RuleSpec } from './contract.ts'
@@ -67,6 +67,6 @@ export function openPaths({ rules, resolver, bind, mayProbeIdle }: Options): Age
 }
 
 function senderRefusal({ from, refusals }: FirstRead, address: string): string | null {
-  const isSender = from.some(cidr => parsePrefix(cidr).check(address, familyOf(address)))
+  const isSender = parsePrefixes(from).check(address, familyOf(address))
   return isSender ? null : refusals.untrusted
 }

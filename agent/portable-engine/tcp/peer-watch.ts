@@ -1,7 +1,7 @@
 // Finds peers that are gone without an event: libuv does not watch a socket that is not read, and Node has no
 // TCP_USER_TIMEOUT. native/src/dead-peer.h has the second check, too.
 import type { Socket } from 'node:net'
-import { inodeOf, isEndedByKernel, readSocketTable, type Unanswered } from './socket-table.ts'
+import { inodeOf, isEndedByKernel, readUnanswered, type Unanswered } from './socket-table.ts'
 
 const endCheckMs = 1_000
 const deadPeerChecks = 8 // in the time after which a peer has failed
@@ -19,6 +19,7 @@ interface PeerHandler {
 interface Watched extends PeerHandler {
   readonly socket: Socket
   isEnded: boolean
+  isNew: boolean // not seen by a check for dead peers
   inode: string | null | undefined // undefined: not asked for yet
   cleanMark: number // `sentMark` when everything was acknowledged
   last: Unanswered
@@ -42,6 +43,7 @@ export class PeerWatch {
       ...handler,
       socket,
       isEnded: false,
+      isNew: true,
       inode: undefined,
       cleanMark: 0,
       last: nothing,
@@ -82,11 +84,12 @@ export class PeerWatch {
     this.#nextDeadCheck = setTimeout(() => this.#checkDead(), pauseMs).unref()
   }
 
-  /** Reads the table only if something was sent since all was acknowledged. */
+  /** Reads the table only if there is more to acknowledge, and not for connections that are over by the next check. */
   #checkDead(): void {
     const began = performance.now()
-    const sending = [...this.#watched].filter(({ socket, cleanMark }) => sentMark(socket) !== cleanMark)
-    const table = sending.length === 0 ? new Map<string, Unanswered>() : readSocketTable()
+    const sending = [...this.#watched].filter(one => !one.isNew && sentMark(one.socket) !== one.cleanMark)
+    for (const one of this.#watched) one.isNew = false
+    const table = sending.length === 0 ? new Map<string, Unanswered>() : readUnanswered()
     for (const watched of sending) {
       if (!isDead(watched, table)) continue
       this.#watched.delete(watched)

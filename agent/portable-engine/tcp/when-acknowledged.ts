@@ -1,6 +1,6 @@
 // Waits until the peer of a socket has acknowledged all bytes. A reset would drop the rest. Linux only.
 import type { Socket } from 'node:net'
-import { inodeOf, readSocketTable } from './socket-table.ts'
+import { inodeOf, readUnanswered } from './socket-table.ts'
 
 const leastPauseMs = 5 // short, since waiting sockets hold descriptors
 const pausePerRead = 10 // reading takes at most a tenth of the time
@@ -38,7 +38,7 @@ function forget(socket: Socket): void {
 
 function check(): void {
   const began = performance.now()
-  const table = readSocketTable()
+  const table = readUnanswered()
   for (const [socket, wait] of waits) {
     const left = table.get(wait.inode)?.bytes ?? 0
     const now = performance.now()
