@@ -16,7 +16,7 @@ export function compare(rows: readonly OwnedRow[], committed: ReadonlyMap<string
   const grown: OwnedRow[] = []
   const added: OwnedRow[] = []
   for (const row of rows) {
-    const before = committed.get(rowKey(row)) ?? noCounts
+    const before = committed.get(row.id) ?? noCounts
     if (isLower(row, before)) lower.push(row)
     else if (!isSame(row, before)) {
       grown.push(row)
@@ -49,20 +49,25 @@ export function sumByRule(added: readonly OwnedRow[]): OwnedRow[] {
   return [...totals.values()]
 }
 
-export const committedBytes = (clientId: string, added: readonly OwnedRow[]): CommittedBytes[] =>
-  added.flatMap(({ kind: span, key, owner, ruleId, rejected, overflows, ...row }) => {
-    if (!isSpan(span)) return []
-    const { bytesIn, bytesOut, datagramsIn, datagramsOut, connections } = row
-    const counts = {
-      bytesIn,
-      bytesOut,
-      datagramsIn,
-      datagramsOut,
-      connections,
-      refused: rejected + overflows
-    }
-    return [{ clientId, owner, ruleId, span, startSecs: Number(key), ...counts }]
-  })
+export function committedBytes(clientId: string, added: readonly OwnedRow[]): CommittedBytes[] {
+  const bytes: CommittedBytes[] = []
+  for (const row of added)
+    if (isSpan(row.kind))
+      bytes.push({
+        clientId,
+        owner: row.owner,
+        ruleId: row.ruleId,
+        span: row.kind,
+        startSecs: Number(row.key),
+        bytesIn: row.bytesIn,
+        bytesOut: row.bytesOut,
+        datagramsIn: row.datagramsIn,
+        datagramsOut: row.datagramsOut,
+        connections: row.connections,
+        refused: row.rejected + row.overflows
+      })
+  return bytes
+}
 
 /** `nowSecs`: for targets of rules without a span in this part of the report. */
 export function committedTargets(

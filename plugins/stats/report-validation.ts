@@ -84,7 +84,10 @@ export function validateRows(
     if (!rule || !(rule.shape || Object.hasOwn(spans, row.kind))) continue
     const reason = rule.clientId === clientId ? findReason(row, rule, window) : 'rule'
     if (reason !== null) refused.push(toRefusedRow(row, reason))
-    else accepted.set(rowKey(row), { ...row, owner: rule.owner })
+    else {
+      const id = rowKey(row)
+      accepted.set(id, { ...row, owner: rule.owner, id })
+    }
   }
   return { accepted: [...accepted.values()], refused }
 }

@@ -5,7 +5,7 @@ import type { Kernel } from '../../kernel/plugin.ts'
 import { rowBatches } from '../../kernel/store/sql/row-batches.ts'
 import { CommittedMap } from '../http/exports.ts'
 import { toRefusedRow, type Validated } from './report-validation.ts'
-import { type OwnedRow, rowKey } from './tables.ts'
+import type { OwnedRow } from './tables.ts'
 
 const maxRowsPerRule = 20_000 // fits a week of minutes, 90 days of hours, 1,024 ports and a second epoch
 const maxRowsPerClient = 200_000 // in equal shares
@@ -42,7 +42,7 @@ export function openRowLimit({ clock }: Pick<Kernel, 'clock'>): RowLimit {
     committed: ReadonlyMap<string, Counts>,
     em: EntityManager
   ): Promise<Validated<OwnedRow>> {
-    const added = new Set(rows.filter(row => !committed.has(rowKey(row))))
+    const added = new Set(rows.filter(row => !committed.has(row.id)))
     if (added.size === 0) return { accepted: rows, refused: [] }
     const addedBy = Map.groupBy(added, ({ owner }) => owner)
     let known = counts.seenBy(em, clientId) ?? (await countOf(clientId, em))

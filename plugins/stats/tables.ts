@@ -12,6 +12,7 @@ interface Journal {
 
 export interface OwnedRow extends JournalRow {
   readonly owner: string // of the rule
+  readonly id: string // `rowKey` as reported
 }
 
 type RowKey = Pick<JournalRow, 'ruleId' | 'kind' | 'key'>

@@ -49,7 +49,11 @@ export function openStreamAcceptor({ handshake, counters, sessions, budgets, ...
       .map(handler => budget.handler(handler, unauthenticatedMessageMs))
     const chargedCodec: Codec = {
       ...countingCodec,
-      encode: (message, body) => payer.spend(() => countingCodec.encode(message, body)),
+      encode(message, body) {
+        const bytes = countingCodec.encode(message, body)
+        payer.chargeFor(bytes.length)
+        return bytes
+      },
       decode: (message, bytes) => payer.spendOn(bytes.length, () => countingCodec.decode(message, bytes))
     }
     const limits = { frameBytes: handshakeFrameLimit }

@@ -7,7 +7,7 @@ const share = 0.1
 const burstMs = 1_000
 const longestWaitMs = 5_000 // shorter than the time that a handler has
 const measuredBytes = 1024
-const smallMs = 0.01 // charged for a smaller message
+const smallMs = 0.01 // charged for a smaller message, and for as many bytes of a sent one
 const turnMs = 5 // of work; then the event loop runs others
 const enduredMs = 30_000
 
@@ -40,11 +40,16 @@ export class WorkBudget {
     }
   }
 
-  /** Like `spend` for the work on a message. For a small one it charges a constant, since measuring costs as much as the work. */
+  /** Like `spend` for a received message. For a small one it charges a constant, since measuring costs as much as the work. */
   spendOn<T>(bytes: number, work: () => T): T {
     if (bytes >= measuredBytes) return this.spend(work)
-    if (!this.#isSpending) this.charge(smallMs)
+    this.chargeFor(bytes)
     return work()
+  }
+
+  /** Charges a message by its size. */
+  chargeFor(bytes: number): void {
+    if (!this.#isSpending) this.charge(smallMs * Math.ceil(bytes / measuredBytes))
   }
 
   charge(ms: number): void {

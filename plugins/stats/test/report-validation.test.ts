@@ -194,7 +194,7 @@ t.test(
 
     const rowLimit = openRowLimit(on)
     const countRefused = async (by = owner) => {
-      const added = { ...noCounts, kind: 'minute', key: minute, ruleId, owner: by }
+      const added = { ...noCounts, kind: 'minute', key: minute, ruleId, owner: by, id: by }
       return (await store.change(em => rowLimit.admit(clientId, [added], new Map(), em))).refused.length
     }
     t.equal(await countRefused(), 1)
