@@ -122,10 +122,11 @@ export async function wire({ clock = systemClock, log, dataDir, ...options }: Wi
       log,
       codec,
       filled,
-      handlers: peer =>
-        plugins.flatMap(({ name, handlers = [] }) =>
-          bindHandlers(handlers, () => ({ peer, deps: depsOf(name) }), name)
-        ),
+      handlers: (peer, message) =>
+        plugins.flatMap(({ name, handlers = [] }) => {
+          const found = handlers.filter(handler => handler.name === message)
+          return bindHandlers(found, () => ({ peer, deps: depsOf(name) }), name)
+        }),
       preAuthHandlers: peer =>
         plugins.flatMap(({ name, preAuthHandlers = [] }) =>
           bindHandlers(preAuthHandlers, () => ({ peer, deps: depsOf(name) }), name)

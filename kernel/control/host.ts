@@ -10,7 +10,7 @@ export interface ControlOptions extends Pick<Kernel, 'store' | 'clock' | 'log' |
   readonly dataDir: string
   readonly version: string // of the server
   /** Call it, like `filled`, only once a stream arrives. */
-  readonly handlers: (peer: Peer) => readonly BoundHandler[]
+  readonly handlers: (peer: Peer, message: string) => readonly BoundHandler[]
   readonly preAuthHandlers: (peer: UnauthenticatedPeer) => readonly BoundHandler[]
 }
 

@@ -28,10 +28,7 @@ export interface RouteDefinition<D, S extends Schemas = Schemas> {
   readonly outcome?: 'deferred'
   /** Fields of the reply with secrets. Such a reply is not stored for repeated Idempotency-Keys. */
   readonly secrets?: readonly string[]
-  /**
-   * 'text': `run` returns a string or a stream of text. 'constant': `run` is called once, and all callers get its reply.
-   * 'media': `run` returns `Media`.
-   */
+  /** 'text': `run` returns a string or a stream of text; 'media': `Media`. 'constant': `run` is called once, for all callers. */
   readonly reply?: 'text' | 'constant' | 'media'
   csv?(reply: Static<S['reply']>): string // for callers with `Accept: text/csv`
   /** Also accepts a form. Fields are strings or files, or arrays of them if repeated. */

@@ -80,10 +80,14 @@ function refuseLonger(schema: TSchema, message: object): void {
     const max = maxItems ?? maxProperties ?? Number.POSITIVE_INFINITY
     if (Object.keys(list).length > max) throw new RangeError(`/${key} has more than ${max} entries`)
     if (Type.IsObject(property)) refuseLonger(property, list)
-    if (!Type.IsArray(property) || !Array.isArray(list)) continue
-    if (Type.IsObject(property.items)) for (const row of list) refuseLonger(property.items, row as object)
+    if (Type.IsArray(property) && Array.isArray(list) && hasCollections(property.items))
+      for (const row of list) refuseLonger(property.items, row as object)
   }
 }
+
+const hasCollections = (schema: TSchema): boolean =>
+  Type.IsObject(schema) &&
+  Object.values(schema.properties).some(of => Type.IsArray(of) || Type.IsRecord(of) || Type.IsObject(of))
 
 function firstError(schema: TSchema, body: unknown): string {
   const error = Errors(schema, body)[0]

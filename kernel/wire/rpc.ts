@@ -17,10 +17,7 @@ import {
 
 export interface MessageChannel {
   send<B extends TSchema>(message: Message<B>, body: Static<B>): void
-  /**
-   * Rejects with Refused: with the other end's code, with 'wire.deadline' if no response came in time, or with
-   * 'wire.closed' if the stream has ended.
-   */
+  /** Rejects with Refused: the other end's code, 'wire.deadline', or 'wire.closed' if the stream has ended. */
   request<B extends TSchema, A extends TSchema>(
     request: Request<B, A>,
     body: Static<B>,
@@ -145,10 +142,11 @@ export class Rpc implements ForwardingChannel {
     const group: Promise<void>[] = []
     for (let next = this.#queue.shift(); next; next = this.#queue.shift()) {
       this.#queuedBytes -= queuedBytesOf(next)
-      const handle = this.#handle.bind(this, next)
+      const handler = this.#handlerOf(next.name)
+      const handle = this.#handle.bind(this, next, handler)
       const handled = next.request === '' ? handle() : currentRequestId.run(next.request, handle)
-      if (!this.#handlerOf(next.name)?.isConcurrent) group.push(handled)
-      if (this.#queue[0]?.name === next.name && this.#handlerOf(next.name)?.isGrouped) continue
+      if (!handler?.isConcurrent) group.push(handled)
+      if (this.#queue[0]?.name === next.name && handler?.isGrouped) continue
       await Promise.all(group.splice(0))
       this.#options.handled()
     }
@@ -158,8 +156,7 @@ export class Rpc implements ForwardingChannel {
   #handlerOf = (name: string, { handlers } = this): BoundHandler | undefined =>
     typeof handlers === 'function' ? handlers(name) : handlers.find(handler => handler.name === name)
 
-  async #handle({ name: fullName, body, id }: Incoming): Promise<void> {
-    const handler = this.#handlerOf(fullName)
+  async #handle({ name: fullName, body, id }: Incoming, handler: BoundHandler | undefined): Promise<void> {
     const name = fullName.slice(0, 100)
     try {
       if (!handler) throw new Refused('wire.unknown_message', `unknown message ${name}`)

@@ -7,6 +7,7 @@ import { type OwnedRow, rowKey } from './tables.ts'
 export interface Comparison {
   readonly grown: readonly OwnedRow[] // as reported
   readonly added: readonly OwnedRow[] // the same rows, with only the increase
+  readonly fresh: readonly OwnedRow[] // those of `grown` without committed counts
   readonly lower: readonly OwnedRow[] // below the committed counts: refused
 }
 
@@ -15,15 +16,25 @@ export function compare(rows: readonly OwnedRow[], committed: ReadonlyMap<string
   const lower: OwnedRow[] = []
   const grown: OwnedRow[] = []
   const added: OwnedRow[] = []
+  const fresh: OwnedRow[] = []
   for (const row of rows) {
-    const before = committed.get(row.id) ?? noCounts
-    if (isLower(row, before)) lower.push(row)
-    else if (!isSame(row, before)) {
+    const before = committed.get(row.id)
+    if (isLower(row, before ?? noCounts)) lower.push(row)
+    else if (!isSame(row, before ?? noCounts)) {
       grown.push(row)
-      added.push({ ...row, ...minus(row, before) })
+      added.push(before ? { ...row, ...minus(row, before) } : row)
+      if (!before) fresh.push(row)
     }
   }
-  return { grown, added, lower }
+  return { grown, added, fresh, lower }
+}
+
+/** Removes new rows. */
+export function without(rows: ReadonlySet<OwnedRow>, compared: Comparison): Comparison {
+  if (rows.size === 0) return compared
+  const grown = compared.grown.filter(row => !rows.has(row))
+  const left = new Set(grown.map(({ id }) => id))
+  return { ...compared, grown, added: compared.added.filter(({ id }) => left.has(id)) }
 }
 
 /** Minutes and hours are spans. They never count the same byte, so a total is the sum of both. */

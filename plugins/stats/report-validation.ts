@@ -45,19 +45,19 @@ export const reportWindow = (clock: Pick<Clock, 'now' | 'steady'>, sentMs = 0): 
 })
 
 /** Returns the reason to refuse the row, or null. */
-type Check = (row: JournalRow, limits: Window & { readonly shape: RuleShape }) => string | null
+type Check = (row: JournalRow, shape: RuleShape, window: Window) => string | null
 
 const checks: Readonly<Record<string, Check>> = {
   minute: checkSpan(spans.minute),
   hour: checkSpan(spans.hour),
   rule: ({ key, bytesIn, bytesOut }) => (key !== '' ? 'key' : bytesIn + bytesOut > 0 ? 'amount' : null),
-  port: ({ key }, { shape }) => (String(Number(key)) === key && hasPort(shape, Number(key)) ? null : 'key'),
-  target: ({ key }, { shape }) => (hasTarget(shape, key) ? null : 'key'),
+  port: ({ key }, shape) => (String(Number(key)) === key && hasPort(shape, Number(key)) ? null : 'key'),
+  target: ({ key }, shape) => (hasTarget(shape, key) ? null : 'key'),
   rejected: ({ key }) => (/^[\w.:-]{1,64}$/.test(key) ? null : 'key')
 }
 
 function checkSpan({ secs, maxBytes }: (typeof spans)['minute']): Check {
-  return ({ key, bytesIn, bytesOut }, { from, to }) => {
+  return ({ key, bytesIn, bytesOut }, _shape, { from, to }) => {
     const start = Number(key)
     if (!/^\d{1,10}$/.test(key) || start % secs !== 0) return 'key'
     if (start < from || start > to) return 'time'
@@ -104,7 +104,7 @@ const emptyShape: RuleShape = { listenFrom: 1, listenTo: 0, targets: [], former:
 
 function findReason(row: JournalRow, { shape }: ReportedRule, window: Window): string | null {
   const check = Object.hasOwn(checks, row.kind) ? checks[row.kind] : undefined
-  return check ? check(row, { ...window, shape: shape ?? emptyShape }) : 'kind'
+  return check ? check(row, shape ?? emptyShape, window) : 'kind'
 }
 
 /** Ignores ports of deleted and unknown rules. */

@@ -4,8 +4,8 @@ import type { Counts } from '../../agent/wire/counters.ts'
 import type { ActivePort } from '../../agent/wire/journal-report.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { RefusedRow } from '../rules/exports.ts'
-import { type Comparison, compare } from './comparison.ts'
-import { type Report, reportWindow, validateActive, validateRows } from './report-validation.ts'
+import { type Comparison, compare, without } from './comparison.ts'
+import { type Report, reportWindow, toRefusedRow, validateActive, validateRows } from './report-validation.ts'
 import { openRowLimit, type RowLimit } from './row-limit.ts'
 import type { ReportedRule } from './rule-owners.ts'
 import { committedCounts, lastCommits } from './tables.ts'
@@ -49,15 +49,20 @@ export function openReview({ clock }: Pick<Kernel, 'clock'>): Review {
     const reports: ReviewedReport[] = []
     for (const { of, committedAt, rows } of found) {
       const before = committed.get(of.clientId) ?? new Map<string, Counts>()
-      const admitted = await rowLimit.admit(of.clientId, rows.accepted, before, em)
+      const compared = compare(rows.accepted, before)
+      const over = await rowLimit.refuse(of.clientId, compared.fresh, em)
       const active = validateActive(of, rules)
-      const refused = [...rows.refused, ...admitted.refused, ...active.refused]
+      const refused = [
+        ...rows.refused,
+        ...[...over].map(row => toRefusedRow(row, 'limit')),
+        ...active.refused
+      ]
       reports.push({
         of,
         committedAt,
         active: active.accepted,
         refused,
-        ...compare(admitted.accepted, before)
+        ...without(over, compared)
       })
     }
     return reports

@@ -1,10 +1,8 @@
 // Bounds the rows and reasons that a client's reports can add. Each owner of rules there has a share of the rows.
 import type { EntityManager } from '@mikro-orm/sql'
-import type { Counts } from '../../agent/wire/counters.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { rowBatches } from '../../kernel/store/sql/row-batches.ts'
 import { CommittedMap } from '../http/exports.ts'
-import { toRefusedRow, type Validated } from './report-validation.ts'
 import type { OwnedRow } from './tables.ts'
 
 const maxRowsPerRule = 20_000 // fits a week of minutes, 90 days of hours, 1,024 ports and a second epoch
@@ -14,13 +12,8 @@ const otherReason = 'other'
 const recountMs = 60_000
 
 export interface RowLimit {
-  /** Refuses new rows beyond the limit of their owner. The accepted rows count as stored. */
-  admit(
-    clientId: string,
-    rows: readonly OwnedRow[],
-    committed: ReadonlyMap<string, Counts>,
-    em: EntityManager
-  ): Promise<Validated<OwnedRow>>
+  /** Returns the new rows beyond the limit of their owner. The others count as stored. */
+  refuse(clientId: string, added: readonly OwnedRow[], em: EntityManager): Promise<ReadonlySet<OwnedRow>>
   /** Drops the counts of a client that joins, because a peer server may have added rows. */
   forget(clientId: string): void
   /** Drops all counts after rows were deleted. */
@@ -36,14 +29,12 @@ export function openRowLimit({ clock }: Pick<Kernel, 'clock'>): RowLimit {
     at: clock.monotonic()
   })
 
-  async function admit(
+  async function refuse(
     clientId: string,
-    rows: readonly OwnedRow[],
-    committed: ReadonlyMap<string, Counts>,
+    added: readonly OwnedRow[],
     em: EntityManager
-  ): Promise<Validated<OwnedRow>> {
-    const added = new Set(rows.filter(row => !committed.has(row.id)))
-    if (added.size === 0) return { accepted: rows, refused: [] }
+  ): Promise<ReadonlySet<OwnedRow>> {
+    if (added.length === 0) return new Set()
     const addedBy = Map.groupBy(added, ({ owner }) => owner)
     let known = counts.seenBy(em, clientId) ?? (await countOf(clientId, em))
     let rooms = await roomsFor(addedBy, clientId, known, em)
@@ -53,20 +44,19 @@ export function openRowLimit({ clock }: Pick<Kernel, 'clock'>): RowLimit {
       rooms = await roomsFor(addedBy, clientId, known, em)
     }
     const byOwner = new Map(known.byOwner)
-    const { accepted = [], over = [] } = Object.groupBy(rows, row => {
-      if (!added.has(row)) return 'accepted'
-      const room = rooms.get(row.owner) ?? 0
-      if (room <= 0) return 'over'
-      rooms.set(row.owner, room - 1)
-      byOwner.set(row.owner, (byOwner.get(row.owner) ?? 0) + 1)
-      return 'accepted'
+    const over = added.filter(({ owner }) => {
+      const room = rooms.get(owner) ?? 0
+      if (room <= 0) return true
+      rooms.set(owner, room - 1)
+      byOwner.set(owner, (byOwner.get(owner) ?? 0) + 1)
+      return false
     })
     counts.setBy(em, clientId, { ...known, byOwner })
-    return { accepted, refused: over.map(row => toRefusedRow(row, 'limit')) }
+    return new Set(over)
   }
 
   return {
-    admit,
+    refuse,
     forget: clientId => void counts.delete(clientId),
     reset: () => counts.clear()
   }

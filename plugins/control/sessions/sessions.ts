@@ -114,7 +114,7 @@ export class Sessions {
     this.#sessions.set(clientId, { peer, outbox, budget })
     // Bound when a message arrives: bound for all messages, the handlers would be the largest part of a session.
     stream.serve(name => {
-      const handler = [...reportHandlers(outbox), ...handlers(peer)].find(handler => handler.name === name)
+      const handler = reportHandlers(outbox).find(handler => handler.name === name) ?? handlers(peer, name)[0]
       return handler && budget.handler(handler)
     }, frameLimit)
     stream.ended.addEventListener('abort', () => this.#left(peer), { once: true })

@@ -195,7 +195,7 @@ t.test(
     const rowLimit = openRowLimit(on)
     const countRefused = async (by = owner) => {
       const added = { ...noCounts, kind: 'minute', key: minute, ruleId, owner: by, id: by }
-      return (await store.change(em => rowLimit.admit(clientId, [added], new Map(), em))).refused.length
+      return (await store.change(em => rowLimit.refuse(clientId, [added], em))).size
     }
     t.equal(await countRefused(), 1)
     t.equal(await countRefused('bob'), 0, 'rows of another owner have their own share')
