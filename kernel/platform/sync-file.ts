@@ -1,4 +1,3 @@
-// Makes files and directories durable. Shared by server and agent.
 import { closeSync, fsyncSync, openSync } from 'node:fs'
 
 /** Flushes the content of a file, or the entries of a directory, to disk: fsync(2). */

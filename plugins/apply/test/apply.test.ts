@@ -403,7 +403,7 @@ t.test('an invalid file is rejected with the reason', async t => {
   t.throws(() => readDocument(`${dir}/c.toml`, kindNames), { message: /c.toml cannot be read/ })
   writeFileSync(`${dir}/d.toml`, Buffer.from('[[users]]\ndisplay_name = "caf\xe9"', 'latin1'))
   t.throws(() => readDocument(`${dir}/d.toml`, kindNames), {
-    message: /d.toml cannot be read: .*utf-8/
+    message: /d.toml cannot be read: it is not UTF-8; save it/
   })
 })
 

@@ -1,4 +1,5 @@
 // Bodies of HTML forms: https://html.spec.whatwg.org/#form-submission-algorithm
+import { isUtf8 } from 'node:buffer'
 import { type Static, Type } from 'typebox'
 import { Fault } from '../../../kernel/base/errors.ts'
 import { invalidForm } from '../codes.ts'
@@ -31,31 +32,46 @@ export async function parseForm(body: Buffer, contentType: string): Promise<Reco
     })
   const entries = [...form]
   if (entries.length > maxFields) throw tooMany()
-  if (hasReplaced(entries, body)) throw new Fault(invalidForm, 'the body is not UTF-8; send it in UTF-8')
-  const fields = Map.groupBy(
-    await Promise.all(entries.map(async ([name, value]) => ({ name, value: await read(value) }))),
-    ({ name }) => name
-  )
+  const fields = await Promise.all(entries.map(async ([name, value]) => ({ name, value: await read(value) })))
+  if (isMultipart(contentType) ? hasReplaced(fields, body) : !isUtf8(percentDecoded(body)))
+    throw new Fault(invalidForm, 'the body is not UTF-8; send it in UTF-8')
   return Object.fromEntries(
-    [...fields].map(([name, [first, ...more]]) => {
+    [...Map.groupBy(fields, ({ name }) => name)].map(([name, [first, ...more]]) => {
       const values = more.map(({ value }) => value)
       return [name, first && values.length > 0 ? [first.value, ...values] : (first?.value ?? '')]
     })
   )
 }
 
-/** True if the parser has put a replacement character where the body has other bytes. */
-const hasReplaced = (entries: readonly [name: string, value: unknown][], body: Buffer): boolean =>
-  entries.flat().some(text => typeof text === 'string' && text.includes('\ufffd')) &&
-  !body.includes('\ufffd') &&
-  !/%EF%BF%BD/i.test(body.toString('latin1'))
+const isMultipart = (contentType: string): boolean => contentType.toLowerCase().startsWith('multipart/')
+
+const percentDecoded = (body: Buffer): Buffer =>
+  Buffer.from(
+    body
+      .toString('latin1')
+      .replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
+    'latin1'
+  )
+
+/** True if the texts of a form have more replacement characters than its body has outside of its files. */
+function hasReplaced(
+  fields: readonly { readonly name: string; readonly value: Value }[],
+  body: Buffer
+): boolean {
+  const files = fields.flatMap(({ value }) => (typeof value === 'string' ? [] : [value]))
+  const texts = fields.flatMap(({ name, value }) => [name, typeof value === 'string' ? value : value.name])
+  const inFiles = files.reduce((sum, { bytes }) => sum + countReplacements(Buffer.from(bytes)), 0)
+  return countReplacements(Buffer.from(texts.join('\n'))) > countReplacements(body) - inFiles
+}
+
+const countReplacements = (bytes: Buffer): number => bytes.toString('latin1').split('\xef\xbf\xbd').length - 1
 
 const tooMany = (): Fault => new Fault(invalidForm, `a form has at most ${maxFields} fields`)
 
 /** Returns the text between two fields. */
 function separatorOf(contentType: string): string {
   const [, quoted, bare] = /;\s*boundary\s*=\s*(?:"([^"]*)"|([^;\s]*))/i.exec(contentType) ?? []
-  return contentType.toLowerCase().startsWith('multipart/') ? `--${quoted ?? bare ?? ''}` : '&'
+  return isMultipart(contentType) ? `--${quoted ?? bare ?? ''}` : '&'
 }
 
 /** Counts before parsing, since each field costs much more than its bytes. Fields may be empty: `a&&b`. */

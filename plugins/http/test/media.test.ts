@@ -134,8 +134,34 @@ t.test('a form is parsed, checked by the schema, answered by a redirect, and rec
   t.match((await post('__proto__=x&name=a')).json(), { error: { code: 'validation.unknown_field' } })
   t.match(await post('a=1&'.repeat(201)), { statusCode: 400, body: /invalid_form.*at most 200 fields/ })
   t.match(await post('name=a', { ...form, 'content-type': 'text/plain' }), { statusCode: 415 })
-  t.match(await post('name=caf%E9&topic=a'), { statusCode: 400, body: /invalid_form.*not UTF-8/ })
-  t.match((await post('name=%EF%BF%BD&topic=a&topic=b')).json(), { name: '\ufffd' })
+})
+
+t.test('a form that is not UTF-8 is refused, and nothing is replaced', async t => {
+  const { http } = await httpFixture(t, { routes: [subscribe] })
+  const post = (payload: Buffer, type = form['content-type']) =>
+    http.app.inject({
+      method: 'POST',
+      url: '/status/subscribe',
+      headers: { ...form, 'content-type': type },
+      payload
+    })
+  const refused = { statusCode: 400, body: /invalid_form.*not UTF-8/ }
+  const boundary = 'a-boundary-of-27-characters-or-more'
+  const part = (name: string, value: string): string =>
+    `--${boundary}\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`
+  const latin1 = (text: string): Buffer => Buffer.from(text, 'latin1')
+  const written = '\xef\xbf\xbd' // U+FFFD in UTF-8
+
+  t.match(await post(latin1('name=caf%E9&topic=a')), refused)
+  t.match(await post(latin1('name=caf\xe9&topic=a')), refused)
+  t.match(await post(latin1('name=%EF%BF%BD%E9&topic=a')), refused)
+  t.match((await post(latin1('name=%EF%BF%BD&topic=a&topic=b'))).json(), { name: '\ufffd' })
+  const posted = (name: string) => {
+    const parts = [part('name', name), part('topic', 'a'), part('topic', 'b')]
+    return post(latin1(`${parts.join('')}--${boundary}--\r\n`), `multipart/form-data; boundary=${boundary}`)
+  }
+  t.match(await posted(`caf\xe9 ${written}`), refused)
+  t.match((await posted(written)).json(), { name: '\ufffd' })
 })
 
 t.test('a form goes only to a route that takes it', async t => {
