@@ -224,7 +224,7 @@ std::optional<EngineError> Engine::join_ports(const RuleConfig& config, PortBind
 std::optional<EngineError> Engine::listen(const RuleConfig& config, const Address& address,
                                           Sockets& sockets) const {
   const auto protocol = config.is_udp ? sys::Protocol::udp : sys::Protocol::tcp;
-  const std::string where = port_label(config) + " (" + std::to_string(address.port) + ")";
+  const std::string where = address.text() + " port " + std::to_string(address.port);
   Fd first;
   const int error = sys::listen_on(protocol, address, sys::Sharing::exclusive, first);
   const bool has_no_ipv6 = error == -EAFNOSUPPORT || error == -EADDRNOTAVAIL;

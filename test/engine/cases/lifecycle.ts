@@ -99,14 +99,18 @@ export const lifecycle: Record<string, EngineCase> = {
     await t.rejects(openCaller(t, from), { code: 'ECONNREFUSED' })
   },
 
-  async 'a port is in use if another socket has it on IPv4 or IPv6'(t, openEngine) {
+  async 'a port is in use if another socket has it on IPv4 or IPv6; the error names the address'(
+    t,
+    openEngine
+  ) {
     const { engine } = engineFixture(t, openEngine)
     for (const host of ['127.0.0.1', '::1', '0.0.0.0']) {
       const from = await freePort()
       const other = createServer().listen(from, host)
       await once(other, 'listening')
 
-      await t.rejects(engine.open(await ruleTo([9], { from })), { code: 'EADDRINUSE' }, host)
+      const message = new RegExp(`^${host === '::1' ? '::1' : '127.0.0.1'} port ${from}: `)
+      await t.rejects(engine.open(await ruleTo([9], { from })), { code: 'EADDRINUSE', message }, host)
 
       other.close()
       await engine.open(await ruleTo([9], { from }))
