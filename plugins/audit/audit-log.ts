@@ -103,6 +103,7 @@ function toConditions({
   outcome,
   actor,
   action,
+  resource,
   request_id,
   since,
   until,
@@ -119,6 +120,9 @@ function toConditions({
     ...(outcome === undefined ? [] : [{ sql: 'outcome = ?', values: [outcome] }]),
     ...(actor === undefined ? [] : [{ sql: 'actor = ?', values: [actor] }]),
     ...(action === undefined ? [] : [actionCondition(action)]),
+    ...(resource === undefined
+      ? []
+      : [{ sql: '(resource_id = ? or resource_name = ?)', values: [resource, resource] }]),
     ...(request_id === undefined ? [] : [{ sql: 'request_id = ?', values: [request_id] }]),
     ...(from == null ? [] : [{ sql: 'timestamp >= ?', values: [from] }]),
     ...(to == null ? [] : [{ sql: 'timestamp <= ?', values: [to] }]),

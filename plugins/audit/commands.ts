@@ -25,6 +25,17 @@ const columns = [
 
 const args = Type.Object({
   outcome: Type.Optional(Type.String({ description: 'allow or deny.' })),
+  actor: Type.Optional(
+    Type.String({ description: 'Only changes and refusals of this user.', values: ['/v1/users', 'user_id'] })
+  ),
+  action: Type.Optional(
+    Type.String({ description: 'Only this action, such as rule.create; rule.*: every action on rules.' })
+  ),
+  resource: Type.Optional(
+    Type.String({
+      description: 'Only this object: the id of any, or the name of a rule, also a removed one.'
+    })
+  ),
   since: Type.Optional(
     Type.String({ description: 'The oldest time: 2026-01-31T12:00:00Z, or 90m, 12h, 7d ago.' })
   ),
@@ -46,7 +57,11 @@ type Args = Static<typeof args>
 const audit = defineCommand({
   name: 'audit',
   summary: 'Show changes and refusals, with their actors.',
-  examples: ['sluice audit --since 24h --outcome deny', 'sluice audit --follow'],
+  examples: [
+    'sluice audit --since 24h --outcome deny',
+    "sluice audit --actor ann --action 'rule.*' --resource web",
+    'sluice audit --follow'
+  ],
   args,
   until: 'stopped',
   async run(call) {
@@ -107,7 +122,8 @@ const formatLine = (entry: EntryRow): string =>
 type Filter = Readonly<Record<string, string>>
 
 /** Returns the query for the API. The server refuses times that it cannot parse. */
-function toFilter({ outcome, since, until }: Args): Filter {
+function toFilter({ outcome, actor, action, resource, since, until }: Args): Filter {
   const times = Object.entries({ since, until }).map(([key, text]) => [key, text && absoluteTime(text)])
-  return Object.fromEntries([['outcome', outcome], ...times].filter(([, text]) => text !== undefined))
+  const given = [...Object.entries({ outcome, actor, action, resource }), ...times]
+  return Object.fromEntries(given.filter(([, text]) => text !== undefined))
 }

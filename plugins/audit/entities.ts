@@ -13,6 +13,11 @@ export const Entry = defineEntity({
       properties: ['actor', 'outcome', 'timestamp', 'id']
     },
     { name: 'audit_entry_action_timestamp_id_index', properties: ['action', 'timestamp', 'id'] },
+    { name: 'audit_entry_resource_id_timestamp_id_index', properties: ['resourceId', 'timestamp', 'id'] },
+    {
+      name: 'audit_entry_resource_name_timestamp_id_index',
+      properties: ['resourceName', 'timestamp', 'id']
+    },
     { name: 'audit_entry_request_id_index', properties: ['requestId'] }
   ],
   properties: {

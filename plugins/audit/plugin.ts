@@ -6,7 +6,7 @@ import { openAuditLog } from './audit-log.ts'
 import { commands } from './commands.ts'
 import { Entry } from './entities.ts'
 import { Audit0001 } from './migrations/0001-entry.ts'
-import { Audit0002 } from './migrations/0002-resource-name.ts'
+import { Audit0002 } from './migrations/0002-resources.ts'
 import { keys } from './retention.ts'
 import { type RouteDeps, routes } from './routes.ts'
 import { invalidOutcome } from './schema.ts'
@@ -26,7 +26,7 @@ export default definePlugin<RouteDeps>({
     entities: [Entry],
     migrations: [
       { name: '0001-entry', class: Audit0001 },
-      { name: '0002-resource-name', class: Audit0002 }
+      { name: '0002-resources', class: Audit0002 }
     ]
   },
   services: { auditLog: asFunction(openAuditLog).singleton() },

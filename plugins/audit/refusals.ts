@@ -1,7 +1,7 @@
 // Aggregates denials and refused mutations of one kind within a minute into one entry. The first is written at once.
 // Further ones are counted in memory and written each second, so that a flood costs neither rows nor a write each.
 import type { EntityManager } from '@mikro-orm/sql'
-import { networkOf } from '../../kernel/base/network.ts'
+import { networkOf } from '../../kernel/platform/network.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Decision } from '../http/exports.ts'
 import { Entry } from './entities.ts'

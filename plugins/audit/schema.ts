@@ -104,6 +104,13 @@ export const Query = closed({
         `must be an action such as rule.create, or rule.* for every action on rules, got ${JSON.stringify(text)}`
     )
   ),
+  resource: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 255,
+      description: 'Only entries about the object with this id, or about rules that had this name.'
+    })
+  ),
   request_id: Type.Optional(
     Type.String({
       maxLength: 64,

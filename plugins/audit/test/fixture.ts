@@ -48,7 +48,7 @@ export function matchAll(t: Test, found: readonly EntryRow[], wanted: readonly o
 
 /** A plugin with three routes: one makes a change, one refuses, and one waits for `answer`. */
 function testPlugin(answer: Promise<void>) {
-  const resourceOf = (id: string) => ({ kind: 'thing', id })
+  const resourceOf = (id: string) => ({ kind: 'thing', id, name: () => `the-${id}` })
   const shared = { method: 'POST', access: 'user', status: 201, summary: 'For a test.' } as const
   const schema = () => ({ reply: Type.Object({}) })
   return definePlugin({

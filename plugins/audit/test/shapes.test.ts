@@ -93,7 +93,7 @@ t.test('each invalid parameter is refused with its code', async t => {
   }
 })
 
-t.test('actor, action and request_id filter entries, alone and together', async t => {
+t.test('actor, action, resource and request_id filter entries, alone and together', async t => {
   const { call, as, entries } = await auditFixture(t)
   await call('POST', '/v1/things/a', undefined, { ...as('ann'), 'x-request-id': 'first' })
   await call('POST', '/v1/things/b', undefined, { ...as('root'), 'x-request-id': 'second' })
@@ -105,5 +105,8 @@ t.test('actor, action and request_id filter entries, alone and together', async 
   t.same(await found(`?action=${action}`), ['b', 'a'])
   t.same(await found(`?action=${action.replace(/\.\w+$/, '.*')}&actor=root`), ['b'])
   t.same(await found('?action=thin.*'), [], 'a prefix matches whole words only')
+  t.same(await found('?resource=a'), ['a'])
+  t.same(await found('?resource=the-b'), ['b'], 'by the name that it had')
+  t.same(await found('?resource=a&actor=root'), [])
   t.same(await found(`?request_id=${newest?.request_id}`), ['b'])
 })
