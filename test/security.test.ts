@@ -55,6 +55,10 @@ const proofs: Readonly<Record<string, readonly Proof[]>> = {
       'a user signs in from a known address although others have locked it'
     ],
     [
+      'plugins/auth/test/known-addresses.test.ts',
+      'a tenant at the address of an administrator locks nobody out who signs in with a known browser'
+    ],
+    [
       'plugins/auth/test/throttle.test.ts',
       'a subject with a hundred failures is slowed to one attempt a second, never locked'
     ]

@@ -28,7 +28,7 @@ export function openLogin({ users, attempt, passwords, sessions }: Deps): Login 
   return async ({ user_id: userId, password }, { requestInfo, change }) => {
     const { remoteAddr } = requestInfo
     const keyHash = newKeyHash(requestInfo) // refuses a malformed key before the attempt
-    const verified = await attempt({ action: 'login', subject: userId, remoteAddr }, async argon => {
+    const verified = await attempt({ action: 'login', subject: userId, remoteAddr, keyHash }, async argon => {
       const row = await passwords.verify(argon, userId, password)
       return row && { row, rehashed: argon.isOutdated(row.hash) ? await argon.hash(password) : null }
     })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { networkOf } from '../../kernel/base/network.ts'
+import { networkOf } from '../../kernel/platform/network.ts'
 
 t.test('a network is a single IPv4 address or an IPv6 /64', async t => {
   t.equal(networkOf('192.0.2.1'), '192.0.2.1')
@@ -11,6 +11,14 @@ t.test('IPv4 callers of a dual-stack socket are separate networks in every notat
   for (const mapped of ['::ffff:192.0.2.1', '::FFFF:192.0.2.1', '::ffff:c000:201'])
     t.equal(networkOf(mapped), '192.0.2.1', mapped)
   t.not(networkOf('::ffff:c000:201'), networkOf('::ffff:c000:202'))
+})
+
+t.test('IPv4 callers behind a translator are separate networks', async t => {
+  t.equal(networkOf('64:ff9b::c000:201'), '192.0.2.1', 'NAT64')
+  t.equal(networkOf('::ffff:0:c000:201'), '192.0.2.1', 'SIIT')
+  t.equal(networkOf('2002:c000:201:7::1'), '192.0.2.1', '6to4')
+  t.not(networkOf('64:ff9b::c000:201'), networkOf('64:ff9b::c000:202'))
+  t.not(networkOf('::1'), networkOf('::2'), 'IPv4-compatible')
 })
 
 t.test('text that is not an address stays unchanged', async t => {

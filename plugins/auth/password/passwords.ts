@@ -1,14 +1,15 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { type Clock, latest } from '../../../kernel/base/clock.ts'
 import { Fault } from '../../../kernel/base/errors.ts'
-import { networkOf } from '../../../kernel/base/network.ts'
 import type { Call } from '../../../kernel/http/route.ts'
+import { networkOf } from '../../../kernel/platform/network.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { noteRevoked } from '../../../kernel/store/sql/store-watch.ts'
 import type { Users } from '../../users/exports.ts'
 import { invalidLogin, passwordUnchanged } from '../codes.ts'
 import { Password } from '../entities.ts'
 import type { ChangeBody } from '../schema.ts'
+import { keyHashIn } from '../session/session-cookie.ts'
 import type { Sessions } from '../session/sessions.ts'
 import type { Attempts } from '../throttle/attempts.ts'
 import type { Argon, HashPool } from './hash-pool.ts'
@@ -54,7 +55,12 @@ export function openPasswords({ store, clock, users, sessions, attempt, hashPool
     const { displayName } = await store.read(em => users.get(em, userId)) // throws for the operator token, which is not a user
     await refuseNew(body.new_password, body.new_password_confirm, { userId, displayName })
     const before = await attempt(
-      { action: 'password', subject: userId, remoteAddr: requestInfo.remoteAddr },
+      {
+        action: 'password',
+        subject: userId,
+        remoteAddr: requestInfo.remoteAddr,
+        keyHash: keyHashIn(requestInfo)
+      },
       argon => verify(argon, userId, body.current_password)
     )
     if (!before) throw new Fault(invalidLogin, 'current_password is wrong or has expired')

@@ -11,6 +11,7 @@ import type { Users } from '../../users/exports.ts'
 import { alreadyBootstrapped, invalidPasswordReset } from '../codes.ts'
 import { hasSuperadmin } from '../onboarding.ts'
 import type { ResetBody, ResetReply } from '../schema.ts'
+import { keyHashIn } from '../session/session-cookie.ts'
 import type { Sessions } from '../session/sessions.ts'
 import type { ResetLimit } from '../throttle/reset-limit.ts'
 import type { Throttle } from '../throttle/throttle.ts'
@@ -80,10 +81,12 @@ export function openRecovery(deps: Deps): Recovery {
   async function resetBy(
     userId: string,
     body: ResetBody,
-    { principal, requestInfo: { remoteAddr }, change }: ResetCall
+    { principal, requestInfo, change }: ResetCall
   ): Promise<ResetReply> {
     const options = parseResetOptions(body)
-    await throttle.checkAddress({ action: 'password', subject: principal.userId, remoteAddr })
+    const { remoteAddr } = requestInfo
+    const keyHash = keyHashIn(requestInfo)
+    await throttle.checkAddress({ action: 'password', subject: principal.userId, remoteAddr, keyHash })
     await store.read(em => resetLimit.check(em, userId))
     const apply = await prepare(userId, options)
     return change({ kind: 'user', id: userId }, async em => {

@@ -53,6 +53,6 @@ async function storedHashes(hashes: readonly string[], em: EntityManager): Promi
   return hashes.filter(hash => stored.has(hash))
 }
 
-/** A session without a key accepts every request. */
+/** Requests with a key have only sessions with it: another page can plant a session, but none with the key. */
 const hasKey = ({ keyHash }: Session, presented: string | null): boolean =>
-  !keyHash || (presented !== null && isSame(presented, keyHash))
+  presented === null ? !keyHash : !!keyHash && isSame(presented, keyHash)

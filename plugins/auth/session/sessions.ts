@@ -78,7 +78,7 @@ export function openSessions({ store, clock, users, knownAddresses }: Deps): Ses
     })
     await em.nativeDelete(Session, { userId, ...expired() })
     await endExcess(em, userId)
-    await knownAddresses.record(em, userId, remoteAddr)
+    await knownAddresses.record(em, userId, { remoteAddr, keyHash })
     return token
   }
 

@@ -88,6 +88,29 @@ t.test('a known caller has five separate attempts, and unknown ones cost no hash
   t.equal((await login(app, {}, shared)).status, 200, 'a minute later')
 })
 
+t.test(
+  'a tenant at the address of an administrator locks nobody out who signs in with a known browser',
+  async t => {
+    const app = await onboardedServer(t)
+    const signInWith = (key: string | null, password = root.password) =>
+      app.call(
+        'POST',
+        '/v1/auth/login',
+        { ...root, password },
+        { ...unauthenticated, 'x-forwarded-for': shared, ...(key !== null && { 'x-svc-session-key': key }) }
+      )
+    const own = 'the-browser-of-root-0123456789'
+    t.equal((await signInWith(own)).status, 200)
+    for (let i = 0; i < 60; i++)
+      await signInWith(i % 2 ? 'another-browser-0123456789' : null, 'wrong wrong wrong')
+
+    t.equal((await signInWith(null)).status, 429, 'by the address, it is locked')
+    t.equal((await signInWith(own)).status, 200)
+    for (let i = 0; i < 5; i++) t.equal((await signInWith(own, 'wrong wrong wrong')).status, 401)
+    t.equal((await signInWith(own)).status, 429, 'a known browser has five attempts, too')
+  }
+)
+
 t.test('an administrator resets passwords from a known address although others have locked it', async t => {
   const { app } = await lockedServer(t)
   await addUser(app, 'ann')
@@ -98,22 +121,22 @@ t.test('an administrator resets passwords from a known address although others h
   t.equal((await app.call('POST', '/v1/users/ann/password', {}, headers)).status, 200)
 })
 
-t.test('the latest 20 addresses of a user are known, and none of a deleted one', async t => {
+t.test('the latest 40 addresses of a user are known, and none of a deleted one', async t => {
   const app = await onboardedServer(t)
   await addUser(app, 'ann')
   const { store, ...deps } = depsOf(app) as Throttled & { readonly knownAddresses: KnownAddresses }
   const { knownAddresses } = deps
   const addressOf = (i: number) => `2001:db8:0:${i}::1`
   for (const user of ['ann', 'root'])
-    for (let i = 1; i <= 25; i++) {
-      await store.change(em => knownAddresses.record(em, user, addressOf(i)))
+    for (let i = 1; i <= 45; i++) {
+      await store.change(em => knownAddresses.record(em, user, { remoteAddr: addressOf(i), keyHash: null }))
       await app.clock.advance(1)
     }
   const isKnown = (i: number) => store.read(em => knownAddresses.has(em, 'ann', addressOf(i)))
 
   t.equal(await isKnown(5), false)
   t.equal(await isKnown(6), true)
-  t.equal(await store.read(em => knownAddresses.has(em, 'ann', '2001:db8:0:25:ffff::9')), true, 'in its /64')
+  t.equal(await store.read(em => knownAddresses.has(em, 'ann', '2001:db8:0:45:ffff::9')), true, 'in its /64')
   t.equal((await app.call('DELETE', '/v1/users/ann')).status, 200)
   const users = await store.read(em => em.find(KnownAddress, {}))
   t.strictSame([...new Set(users.map(({ userId }) => userId))], ['root'])

@@ -62,8 +62,17 @@ t.test('a session without a key works by its cookie alone', async t => {
   const cookie = await signIn(app)
 
   t.match(await getMe(app, { cookie }), asRoot)
-  t.match(await getMe(app, { cookie, [keyHeader]: key }), asRoot)
 })
+
+t.test(
+  'a page on another port cannot plant its own session in the console of a user who is signed out',
+  async t => {
+    const app = await onboardedServer(t)
+    const planted = await signIn(app)
+
+    t.match(await getMe(app, { cookie: planted, [keyHeader]: key }), refused)
+  }
+)
 
 t.test('a malformed key is refused before the password is checked', async t => {
   const app = await onboardedServer(t)

@@ -1,6 +1,6 @@
 import { setTimeout as realPause } from 'node:timers/promises'
 import type { Clock } from '../../../kernel/base/clock.ts'
-import { networkOf } from '../../../kernel/base/network.ts'
+import { networkOf } from '../../../kernel/platform/network.ts'
 import type { Argon, HashPool } from '../password/hash-pool.ts'
 import type { AddressLock, Attempt, Throttle } from './throttle.ts'
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { EntityManager } from '@mikro-orm/sql'
 import { Fault, rateLimited } from '../../../kernel/base/errors.ts'
-import { networkOf } from '../../../kernel/base/network.ts'
+import { networkOf } from '../../../kernel/platform/network.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { Failures } from '../entities.ts'
 import type { KnownAddresses } from './known-addresses.ts'
@@ -11,6 +11,7 @@ export interface Attempt {
   readonly action: 'login' | 'onboarding' | 'password'
   readonly subject: string // as submitted
   readonly remoteAddr: string
+  readonly keyHash?: string | null // of the session key; a known one has attempts of its own
 }
 
 /** Locks out or slows a key after `failures` failures within `windowMs`. */
@@ -50,11 +51,16 @@ const knownLimit: Limit = {
   ...callerLimit,
   keyOf: ({ subject, remoteAddr }) => JSON.stringify(['known', subject, networkOf(remoteAddr)])
 }
+/** Instead of all others, for a browser that the subject has signed in with: nobody else has its key. */
+const browserLimit: Limit = {
+  ...callerLimit,
+  keyOf: ({ subject, keyHash }) => JSON.stringify(['browser', subject, keyHash])
+}
 const limits: readonly Limit[] = [callerLimit, addressLimit, subjectLimit]
 const pacedLimits = limits.filter(({ lockMs }) => lockMs === null)
 
 interface Deps extends Pick<Kernel, 'store'> {
-  readonly knownAddresses: Pick<KnownAddresses, 'has'>
+  readonly knownAddresses: Pick<KnownAddresses, 'has' | 'hasBrowser'>
   readonly runningTime: RunningTime
 }
 
@@ -86,12 +92,16 @@ export function openThrottle(
 ): Throttle {
   const judge = openJudge({ time, knownAddresses })
 
+  const isKnownBrowser = (em: EntityManager, { subject, keyHash = null }: Attempt): Promise<boolean> =>
+    knownAddresses.hasBrowser(em, subject, keyHash)
+
   const check = (attempt: Attempt): Promise<AddressLock | null> => store.read(em => judge(em, attempt))
 
   const checkAddress = (attempt: Attempt): Promise<void> =>
     store.read(async em => {
       const addressRow = await em.findOne(Failures, { id: failureKey(addressLimit, attempt) })
       const waitMs = addressRow ? lockEnd(addressRow) - (await time.now(em)) : 0
+      if (await isKnownBrowser(em, attempt)) return
       if (waitMs > 0 && !(await knownAddresses.has(em, attempt.subject, attempt.remoteAddr)))
         throw refusalFor(waitMs)
     })
@@ -99,7 +109,7 @@ export function openThrottle(
   function admit(attempt: Attempt): Promise<AddressLock | null> {
     return store.change(async em => {
       const lock = await judge(em, attempt)
-      if (lock?.isKnown === false) return lock
+      if (lock?.isKnown === false || (await isKnownBrowser(em, attempt))) return lock
       const now = await time.now(em)
       for (const limit of pacedLimits) {
         const id = failureKey(limit, attempt)
@@ -114,7 +124,8 @@ export function openThrottle(
   async function recordFailure(attempt: Attempt, lock: AddressLock | null = null): Promise<void> {
     await store.change(async em => {
       const now = await time.now(em)
-      for (const limit of lock ? [knownLimit] : limits) {
+      const isBrowser = await isKnownBrowser(em, attempt)
+      for (const limit of isBrowser ? [browserLimit] : lock ? [knownLimit] : limits) {
         const id = failureKey(limit, attempt)
         const row = await em.findOne(Failures, { id, updatedAt: { $gt: now - retentionMs } })
         await em.upsert(Failures, { id, ...addFailure(row, limit, now), updatedAt: now })
@@ -124,7 +135,7 @@ export function openThrottle(
   }
 
   async function clear(attempt: Attempt): Promise<void> {
-    const id = [callerLimit, knownLimit].map(limit => failureKey(limit, attempt))
+    const id = [callerLimit, knownLimit, browserLimit].map(limit => failureKey(limit, attempt))
     const hasFailed = await store.read(em => em.count(Failures, { id }))
     if (hasFailed) await store.change(em => em.nativeDelete(Failures, { id }))
   }
@@ -140,11 +151,17 @@ type JudgeDeps = Pick<Deps, 'knownAddresses'> & { readonly time: RunningTime }
 /** Returns the function that finds the lockout of an address, and throws during other lockouts. */
 function openJudge({ time, knownAddresses }: JudgeDeps) {
   return async (em: EntityManager, attempt: Attempt): Promise<AddressLock | null> => {
-    const rows = await em.find(Failures, { id: [...limits, knownLimit].map(one => failureKey(one, attempt)) })
+    const all = [...limits, knownLimit, browserLimit]
+    const rows = await em.find(Failures, { id: all.map(one => failureKey(one, attempt)) })
     const now = await time.now(em)
     const waitMs = (...by: readonly Limit[]): number => {
       const ids = by.map(limit => failureKey(limit, attempt))
       return Math.max(...rows.filter(({ id }) => ids.includes(id)).map(row => lockEnd(row) - now), 0)
+    }
+    if (await knownAddresses.hasBrowser(em, attempt.subject, attempt.keyHash ?? null)) {
+      const browserMs = waitMs(browserLimit)
+      if (browserMs > 0) throw refusalFor(browserMs)
+      return null
     }
     const ownMs = waitMs(callerLimit, subjectLimit)
     const addressMs = waitMs(addressLimit)

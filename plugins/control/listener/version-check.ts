@@ -1,4 +1,4 @@
-import { networkOf } from '../../../kernel/base/network.ts'
+import { networkOf } from '../../../kernel/platform/network.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { protocolVersion } from '../../../kernel/wire/control.ts'
 import { Refused } from '../../../kernel/wire/message.ts'

@@ -7,13 +7,13 @@ import {
   storeUnavailable,
   unauthenticated
 } from '../../../kernel/base/errors.ts'
-import { networkOf } from '../../../kernel/base/network.ts'
 import {
   type AuthenticatedCaller,
   authenticatorSlot,
   type Principal,
   type RequestInfo
 } from '../../../kernel/http/principal.ts'
+import { networkOf } from '../../../kernel/platform/network.ts'
 import * as codes from '../codes.ts'
 import { isForm, isJson, isRead, type RequestContext } from '../request/request-context.ts'
 import { callersOf, mayCall } from '../roles.ts'

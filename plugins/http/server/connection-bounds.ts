@@ -2,7 +2,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Clock } from '../../../kernel/base/clock.ts'
-import { networkOf } from '../../../kernel/base/network.ts'
+import { networkOf } from '../../../kernel/platform/network.ts'
 import { feedRequests } from './feed-requests.ts'
 
 /** Options of every HTTP server. Frequent checks keep the timeouts from firing up to 30 s late. */

@@ -11,10 +11,7 @@ function sessionKey(): string {
   return key
 }
 
-/** The header of every request. The login binds its session to the key. */
+/** The header of every request. The login binds its session to the key, and knows this browser by it the next time. */
 export const sessionKeyHeader = (): Readonly<Record<string, string>> => ({
   'x-svc-session-key': sessionKey()
 })
-
-/** Call it after a sign-out: the next session gets another key. */
-export const forgetSessionKey = (): void => localStorage.removeItem(name)

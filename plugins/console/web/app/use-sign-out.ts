@@ -1,14 +1,10 @@
 import { useMutation } from '@tanstack/react-query'
 import { call } from '../api/call.ts'
 import { queryClient } from '../api/query-client.ts'
-import { forgetSessionKey } from '../api/session-key.ts'
 
-/** Ends the session, forgets its key and clears all cached data, so that the next user of the browser does not see it. */
+/** Ends the session and clears all cached data, so that the next user of the browser does not see it. */
 export const useSignOut = () =>
   useMutation({
     mutationFn: () => call('POST /v1/auth/logout'),
-    onSettled: () => {
-      forgetSessionKey()
-      return queryClient.resetQueries()
-    }
+    onSettled: () => queryClient.resetQueries()
   })
