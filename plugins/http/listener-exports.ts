@@ -3,4 +3,4 @@ export { type Listen, listensIn, overlap, requireDistinctListens } from './liste
 export { tryListen } from './listen/try-listen.ts'
 export { boundConnections, receiveLimits } from './server/connection-bounds.ts'
 export { type Answer, type Check, liveAnswer, toReadinessAnswer } from './server/health.ts'
-export { type HostCheck, openHostChecks } from './server/host-check.ts'
+export { type HostCheck, openHostCheck } from './server/host-check.ts'

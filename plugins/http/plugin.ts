@@ -13,7 +13,7 @@ import { type MountedPlugins, openMountedPlugins } from './mounted-plugins.ts'
 import { documentRoute } from './openapi/document-route.ts'
 import { siteSlot } from './pages/site-slot.ts'
 import { type HttpMetrics, openHttpMetrics } from './pipeline/http-metrics.ts'
-import { type HostChecks, openHostChecks } from './server/host-check.ts'
+import { type HostCheck, openHostCheck } from './server/host-check.ts'
 import { keys, openTls, settingsOf } from './settings.ts'
 
 interface Deps extends Kernel<typeof keys> {
@@ -22,7 +22,7 @@ interface Deps extends Kernel<typeof keys> {
   readonly nameRecords: NameRecords
   readonly act: Act
   readonly changeEach: ChangeEach
-  readonly hostChecks: HostChecks
+  readonly isKnownHost: HostCheck
   readonly mountedPlugins: MountedPlugins
 }
 
@@ -41,7 +41,7 @@ export default definePlugin<Deps>({
     nameRecords: asFunction(openNameRecords).singleton()
   },
   exports: {
-    hostChecks: asFunction(({ config }: Deps) => openHostChecks(config)).singleton(),
+    isKnownHost: asFunction(({ config }: Deps) => openHostCheck(config)).singleton(),
     act: asFunction(openAct).singleton(),
     changeEach: asFunction(openChangeEach).singleton(),
     mountedPlugins: asFunction(() => openMountedPlugins()).singleton()

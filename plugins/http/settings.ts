@@ -12,7 +12,7 @@ import type { MountedPlugins } from './mounted-plugins.ts'
 import type { Site } from './pages/site-slot.ts'
 import type { HttpMetrics } from './pipeline/http-metrics.ts'
 import { openNetworks } from './request/networks.ts'
-import { openHostChecks } from './server/host-check.ts'
+import { openHostCheck } from './server/host-check.ts'
 
 export const keys = Type.Object({
   operator_http_listen: Listen('127.0.0.1:7080', 'Address of the operator HTTP API.'),
@@ -64,7 +64,7 @@ export interface HttpOptions extends HostOptions, ReturnType<typeof settingsOf> 
 export const settingsOf = (config: Keys) => ({
   listen: config.operator_http_listen, // 'host:port', '[::1]:0'
   tls: openTls(config),
-  isKnownHost: openHostChecks(config)(config.operator_http_listen),
+  isKnownHost: openHostCheck(config),
   publicOrigin: config.operator_http_public_origin ?? null,
   trustedProxies: config.trusted_proxies
 })

@@ -10,7 +10,7 @@ import type {
 } from '../../agent/plugin.ts'
 import { addUp, agentMetrics, type RuleCounters, type TargetNow } from './agent/families.ts'
 import { runChecks } from './agent/readiness.ts'
-import { livePage, openHostChecks, openListener, openScrape, readyPage, toReadinessAnswer } from './wire.ts'
+import { livePage, openHostCheck, openListener, openScrape, readyPage, toReadinessAnswer } from './wire.ts'
 
 export { tryListen } from './wire.ts'
 
@@ -50,7 +50,7 @@ export function metricsPlugin(listen: string, engine: string): AgentPlugin {
       const all = () => [{ by: 'agent', value: collect }, ...scope.metrics.map(bounded)]
       const scrape = openScrape({ metrics: all, clock, log })
       const pages = [livePage, readyPage(async () => toReadinessAnswer(runChecks(scope.call, streams > 0)))]
-      const isKnownHost = openHostChecks({})(listen)
+      const isKnownHost = openHostCheck({})
       const { port, close } = await openListener({ listen, isKnownHost, scrape, pages, clock, log })
       scope.defer(close)
       log.info('metrics.listening', `/metrics is served on port ${port}`, { port })

@@ -33,7 +33,8 @@ export async function askHealth(listen: string, path: '/livez' | '/readyz'): Pro
 
 async function get(url: URL): Promise<{ readonly status: number; readonly body: string }> {
   const { request: open } = process.getBuiltinModule('node:http') // loads faster than fetch
-  const request = open(url, { agent: false, timeout: timeoutMs })
+  const headers = { host: 'localhost' } // a name of this host may not be one of operator_http_hosts
+  const request = open(url, { agent: false, timeout: timeoutMs, headers })
   request.once('timeout', () => request.destroy(new Error(`no answer within ${timeoutMs / 1000} s`)))
   request.end()
   const [response] = (await once(request, 'response')) as [IncomingMessage]

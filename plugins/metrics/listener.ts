@@ -53,8 +53,8 @@ const metricsPage = (scrape: Scrape): Page => ({
 })
 
 function handle(pages: readonly Page[], isKnownHost: HostCheck, log: Log): RequestListener {
-  return ({ method, url = '', headers: { host } }, response) => {
-    if (!isKnownHost(host)) {
+  return ({ method, url = '', headers: { host }, socket }, response) => {
+    if (!isKnownHost(host, socket.localAddress)) {
       response.writeHead(421).end('unknown host; send an address, localhost or a configured name\n')
       return
     }

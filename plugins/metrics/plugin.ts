@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { metricsSlot } from '../../kernel/metrics.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
 import { Listen } from '../../kernel/settings.ts'
-import type { HostChecks } from '../http/exports.ts'
+import type { HostCheck } from '../http/exports.ts'
 import { unhealthy } from './ask-health.ts'
 import { buildInfo } from './build-info.ts'
 import { certificateExpiry } from './certificate-expiry.ts'
@@ -23,7 +23,7 @@ const keys = Type.Object({
 interface Deps extends Kernel<typeof keys> {
   readonly readiness: Readiness
   readonly scrape: Scrape
-  readonly hostChecks: HostChecks
+  readonly isKnownHost: HostCheck
 }
 
 export default definePlugin<Deps>({
@@ -47,11 +47,10 @@ export default definePlugin<Deps>({
   ],
   routes: [...routes, ...healthRoutes],
   commands,
-  async start({ deps: { config, readiness, scrape, hostChecks, filled, clock, log }, defer, signal }) {
+  async start({ deps: { config, readiness, scrape, isKnownHost, filled, clock, log }, defer, signal }) {
     signal.addEventListener('abort', readiness.stop, { once: true })
     const pages = filled(pageSlot).map(({ value }) => value)
     const listen = config.metrics_listen
-    const isKnownHost = hostChecks(listen)
     const { port, close } = await openListener({ listen, isKnownHost, scrape, pages, clock, log })
     defer(close)
     log.info('metrics.listening', `/metrics is served on port ${port}`, { port })

@@ -1,5 +1,5 @@
 // Shared by server and agent: collects metrics as a page of Prometheus' text format, and serves it.
-export { type Check, openHostChecks, toReadinessAnswer, tryListen } from '../http/listener-exports.ts'
+export { type Check, openHostCheck, toReadinessAnswer, tryListen } from '../http/listener-exports.ts'
 export { buildInfo } from './build-info.ts'
 export { livePage, readyPage } from './health.ts'
 export { openListener } from './listener.ts'

@@ -1,32 +1,27 @@
 // Refuses DNS rebinding: a page's name may resolve to this host, and its browser then sends that name as Host.
 import { isIP } from 'node:net'
 
-/** Returns true if a request with this `Host` may be answered. */
-export type HostCheck = (host: string | undefined) => boolean
-
-/** Opens the check of a listener by its address, such as '127.0.0.1:7080'. */
-export type HostChecks = (listen: string) => HostCheck
+/** Returns true if a request with this `Host`, received at this local address, may be answered. */
+export type HostCheck = (host: string | undefined, localAddress: string | undefined) => boolean
 
 interface Keys {
   readonly operator_http_hosts?: readonly string[]
   readonly operator_http_public_origin?: string | undefined
 }
 
-/** Judges names on loopback listeners, and on every listener if `operator_http_hosts` is set. */
-export function openHostChecks({ operator_http_hosts: hosts = [], ...keys }: Keys): HostChecks {
+/** Judges names of requests that reach a loopback address; with `operator_http_hosts`, of all requests. */
+export function openHostCheck({ operator_http_hosts: hosts = [], ...keys }: Keys): HostCheck {
   const origin = keys.operator_http_public_origin
   const known = new Set([
     'localhost',
     ...hosts,
     ...(origin === undefined ? [] : [nameIn(new URL(origin).host)])
   ])
-  return listen => {
-    const isJudged = hosts.length > 0 || isLoopback(nameIn(listen))
-    return host => {
-      if (!isJudged || host === undefined) return true // browsers always send it
-      const name = nameIn(host)
-      return isIP(name) !== 0 || known.has(name)
-    }
+  return (host, localAddress = '') => {
+    const isJudged = hosts.length > 0 || isLoopback(localAddress.replace(/^::ffff:/, ''))
+    if (!isJudged || host === undefined) return true // browsers always send it
+    const name = nameIn(host)
+    return isIP(name) !== 0 || known.has(name)
   }
 }
 

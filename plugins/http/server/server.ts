@@ -78,7 +78,7 @@ function judgeHosts(app: FastifyInstance, { isKnownHost, tls }: Options): void {
   app.addHook('onRequest', async (request, reply) => {
     if (tls) reply.header('strict-transport-security', strictTransport)
     const { host } = request.headers
-    if (isKnownHost(host)) return
+    if (isKnownHost(host, request.socket.localAddress)) return
     setCommonHeaders(request, reply)
     const remedy = 'send a name or address of this server, or add the name to operator_http_hosts'
     return sendFault(reply, new Fault(unknownHost, `Host is ${host?.slice(0, 255)}; ${remedy}`))

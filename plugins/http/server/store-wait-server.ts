@@ -7,7 +7,7 @@ import { setCommonHeaders } from '../pipeline/responder.ts'
 import { type Keys, openTls, type Tls } from '../settings.ts'
 import { sendFault } from './error-body.ts'
 import { type Answer, liveAnswer, toReadinessAnswer } from './health.ts'
-import { openHostChecks } from './host-check.ts'
+import { openHostCheck } from './host-check.ts'
 
 interface Options {
   /** Validated keys of the server. */
@@ -24,9 +24,8 @@ export async function openStoreWaitServer({ keys, clock, reason }: Options): Pro
   const own = keys as Keys & { readonly metrics_listen?: string } // absent if the metrics plugin is disabled
   const { listenAt, openServer } = await import('./server.ts') // commands also load this file, and do not need Fastify
   const opened = new Releases()
-  const checks = openHostChecks(own)
+  const isKnownHost = openHostCheck(own)
   async function open(key: string, listen: string, tls: Tls | null): Promise<void> {
-    const isKnownHost = checks(listen)
     const app = openServer({ tls, trustedProxies: own.trusted_proxies, clock, isKnownHost })
     opened.defer(() => app.close())
     app.addHook('onRequest', async (request, reply) => {

@@ -5,7 +5,7 @@ import { Type } from 'typebox'
 import { defineRoute } from '../../../kernel/http/route.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { testServer } from '../../../kit/test-server.ts'
-import { openHostChecks } from '../server/host-check.ts'
+import { openHostCheck } from '../server/host-check.ts'
 import { httpFixture, operator } from './fixture.ts'
 
 const status = defineRoute({
@@ -23,7 +23,7 @@ t.test(
   async t => {
     const { send, decisions } = await httpFixture(t, {
       routes: [status],
-      isKnownHost: openHostChecks({})('127.0.0.1:0')
+      isKnownHost: host => openHostCheck({})(host, '127.0.0.1') // injected requests have no address
     })
     const evil = { host: 'evil.example:7080', origin: 'http://evil.example:7080' }
 
@@ -46,10 +46,11 @@ t.test(
 )
 
 t.test('a loopback listener knows addresses, localhost, its origin and the configured names', t => {
-  const isKnown = openHostChecks({
+  const check = openHostCheck({
     operator_http_hosts: ['sluice.internal'],
     operator_http_public_origin: 'https://api.example:8443'
-  })('127.0.0.1:7080')
+  })
+  const isKnown = (host: string | undefined) => check(host, '127.0.0.1')
   const known = ['127.0.0.1', '192.0.2.7:80', '[::1]', '[2001:db8::1]:7080', 'localhost:1', 'LOCALHOST.']
 
   for (const host of [...known, 'sluice.internal:1', 'api.example', undefined])
@@ -67,12 +68,13 @@ t.test('a loopback listener knows addresses, localhost, its origin and the confi
   t.end()
 })
 
-t.test('without configured names, only loopback listeners judge them', t => {
-  const checks = openHostChecks({})
+t.test('without configured names, only requests to loopback addresses are judged', t => {
+  const isKnown = openHostCheck({})
 
-  for (const listen of ['127.0.0.1:1', 'localhost:1', '[::1]:1', '127.1.2.3:1']) t.notOk(checks(listen)('a'))
-  for (const listen of ['0.0.0.0:1', '[::]:1', '192.0.2.1:1']) t.ok(checks(listen)('a'))
-  t.notOk(openHostChecks({ operator_http_hosts: ['b'] })('0.0.0.0:1')('a'))
+  for (const local of ['127.0.0.1', '::1', '127.1.2.3', '::ffff:127.0.0.1'])
+    t.notOk(isKnown('a', local), local)
+  for (const local of ['192.0.2.1', '2001:db8::1', '::ffff:192.0.2.1']) t.ok(isKnown('a', local), local)
+  t.notOk(openHostCheck({ operator_http_hosts: ['b'] })('a', '192.0.2.1'))
   t.end()
 })
 
@@ -86,6 +88,14 @@ t.test('/metrics answers no page with a name that resolves to loopback', async t
   t.equal(await statusOf(port, 'evil.example'), 421)
   t.equal(await statusOf(port, 'sluice.internal'), 200)
   t.equal(await statusOf(port, 'localhost'), 200)
+})
+
+t.test('a listener on all addresses answers no name that resolves to loopback', async t => {
+  const { log } = await testServer(t, { plugins: ['metrics'], keys: { metrics_listen: '0.0.0.0:0' } })
+  const port = Number(log.find(({ event }) => event === 'metrics.listening')?.fields['port'])
+
+  t.equal(await statusOf(port, 'evil.example'), 421)
+  t.equal(await statusOf(port, `127.0.0.1:${port}`), 200)
 })
 
 /** Requests /metrics with a `Host`, which fetch does not allow. */
