@@ -46,6 +46,7 @@ export const commandModules: CommandModules = {
   quota: () => import('../plugins/quota/commands.ts'),
   'rate-limit': () => import('../plugins/rate-limit/commands.ts'),
   rules: () => import('../plugins/rules/commands.ts'),
+  schedule: () => import('../plugins/schedule/commands.ts'),
   servers: () => import('../plugins/servers/commands.ts'),
   service: () => import('../plugins/service/commands.ts'),
   sni: () => import('../plugins/sni/commands.ts'),

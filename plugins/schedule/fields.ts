@@ -47,6 +47,7 @@ const Time = (description: string, example: string) =>
     examples: [example]
   })
 
+export const days = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
 const Day = Type.Union([
   Type.Literal('mon'),
   Type.Literal('tue'),

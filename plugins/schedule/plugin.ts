@@ -1,5 +1,6 @@
 import { asFunction } from 'awilix'
 import { definePlugin } from '../../kernel/plugin.ts'
+import { fills as commandFills } from './commands.ts'
 import { RuleTimes } from './entities.ts'
 import { keys, openExpiry } from './expiry.ts'
 import { explains } from './explain.ts'
@@ -17,7 +18,7 @@ export default definePlugin<Deps>({
   codes,
   store: { entities: [RuleTimes], migrations: [{ name: '0001-schedule', class: Schedule0001 }] },
   services: { expiry: asFunction(openExpiry).singleton() },
-  fills: [...ruleFields, ...states, explains],
+  fills: [...ruleFields, ...states, explains, ...commandFills],
   async start({ deps: { expiry }, defer }) {
     defer(() => void expiry.stop())
     await expiry.run()

@@ -8,6 +8,7 @@ import { RuleTimes } from './entities.ts'
 import type { Expiry } from './expiry.ts'
 import {
   atEnd,
+  days,
   expiresAt,
   type Hours,
   type Instant,
@@ -16,7 +17,7 @@ import {
   notBefore,
   schedule
 } from './fields.ts'
-import { days, formatFor } from './weekly-hours.ts'
+import { formatFor } from './weekly-hours.ts'
 
 const expiresInPast = defineCode('validation.expires_in_past', 400, 3)
 export const codes = [invalidSchedule, invalidTimeZone, expiresInPast]

@@ -1,7 +1,5 @@
 // Weekly hours in a time zone. The server computes states from them, and the agent opens and closes rules.
-import type { Hours } from './fields.ts'
-
-export const days = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
+import { days, type Hours } from './fields.ts'
 
 const minuteMs = 60_000
 const weekMinutes = 7 * 24 * 60

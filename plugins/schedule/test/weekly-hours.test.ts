@@ -1,7 +1,8 @@
 // Weekly hours in a time zone: which instants are open, and when the next change is.
 import t from 'tap'
 import type { Hours } from '../fields.ts'
-import { days, isOpenAt, nextChange } from '../weekly-hours.ts'
+import { days } from '../fields.ts'
+import { isOpenAt, nextChange } from '../weekly-hours.ts'
 
 const every = (from: string, to: string, time_zone: string): Hours => ({
   time_zone,
