@@ -49,9 +49,11 @@ export const up = defineCommand({
     })
     onReload(server.reload)
     const local = `${localHost(given['control_listen'])}:${controlPort}`
-    await enrollOnce(connect(server.origin, token.value), stateDir, local)
+    const api = connect(server.origin, token.value)
+    await enrollOnce(api, stateDir, local)
     const agent = runAgent({ stateDir, serverPorts, signal, force: forceSignal })
-    for (const line of nextSteps(server.origin, token.file, setupToken)) print.text(line)
+    const isFirst = (await api.get<readonly object[]>('/v1/rules?limit=1')).length === 0
+    for (const line of nextSteps(server.origin, token.file, setupToken, isFirst)) print.text(line)
     if (page !== undefined)
       print.text(`\n${setupToken === undefined ? 'Console' : 'Or start in a browser'}: ${page}`)
     try {
@@ -92,7 +94,12 @@ async function enrollOnce(api: Api, stateDir: string, endpoint: string): Promise
 }
 
 /** `tokenFile` null: the operator token is configured. */
-function nextSteps(origin: string, tokenFile: string | null, setupToken: string | undefined): string[] {
+function nextSteps(
+  origin: string,
+  tokenFile: string | null,
+  setupToken: string | undefined,
+  isFirst: boolean // there is no rule yet
+): string[] {
   const token = tokenFile === null ? 'YOUR_OPERATOR_TOKEN' : `$(cat ${quoteForShell(tokenFile)})`
   const server = origin === originIn(undefined, {}) ? '' : `SVC_SERVER=${origin} `
   return [
@@ -102,12 +109,16 @@ function nextSteps(origin: string, tokenFile: string | null, setupToken: string 
       ? `Sign in: ${server}${self()} login USER`
       : `First sign-in: ${server}${self()} setup\n  with this setup token, valid for 30 minutes: ${setupToken}`,
     '',
-    'A first rule: port 8080 of this machine, forwarded to port 8000. Paste:',
-    `  ${server}SVC_TOKEN=${token} ${self()} rule push local 8080 127.0.0.1:8000`,
-    'run a web server there, such as this one:',
-    `  ${node()} -e "http.createServer((_, reply) => reply.end('it works')).listen(8000, '127.0.0.1')"`,
-    'and test it:',
-    '  curl http://127.0.0.1:8080/',
+    ...(isFirst
+      ? [
+          'A first rule: port 8080 of this machine, forwarded to port 8000. Paste:',
+          `  ${server}SVC_TOKEN=${token} ${self()} rule push local 8080 127.0.0.1:8000`,
+          'run a web server there, such as this one:',
+          `  ${node()} -e "http.createServer((_, reply) => reply.end('it works')).listen(8000, '127.0.0.1')"`,
+          'and test it:',
+          '  curl http://127.0.0.1:8080/'
+        ]
+      : ['The rules:', `  ${server}SVC_TOKEN=${token} ${self()} rule list`]),
     '',
     'Programs behind forwarded ports of this machine get the cookie of the console; without its key it opens nothing.',
     'Scripts should use tokens. In production, give the API a separate host name.',

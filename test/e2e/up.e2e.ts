@@ -45,6 +45,8 @@ t.test('up starts a server and an enrolled agent, and the commands that it print
   await second.until('client.connected')
   t.comment(`second start: ${Date.now() - startedAt} ms`)
   t.equal(second.count('agent.enrolled'), 0)
+  t.match(second.output(), / rule list$/m)
+  t.notMatch(second.output(), / rule push /, 'the port of the first rule is taken')
   t.equal(await get(`http://127.0.0.1:${port}/`), 'it works')
   second.signal('SIGTERM')
   t.equal(await second.exit, 0)
