@@ -5,6 +5,7 @@ export function secretProblem(secret: string): string | null {
   if (secret === '') return 'must not be empty'
   if (/^[\r\n]|[\r\n]$/.test(secret)) return 'begins or ends with a line break (CR or LF); remove it'
   if (/\p{Cc}/u.test(secret)) return 'has a line break or another control character; remove it'
+  if (secret.includes('\ufffd')) return 'has bytes that are not UTF-8; save or type it in UTF-8'
   if (secret.trim() !== secret) return 'begins or ends with white space or a byte order mark; remove it'
   if (isQuoted(secret)) return 'is in quotes; remove them: here they are part of the secret'
   return null

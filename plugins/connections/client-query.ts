@@ -76,7 +76,14 @@ function openRowReader({ store, clock, log, rules }: Services) {
       if (rule && rule.clientId !== clientId)
         refused.push({ report: 'connections', reason: 'rule', rule: row.rule_id })
       if (rule?.clientId !== clientId) return []
-      const owned = { clientId, run, owner: rule.owner, ruleId: shownIds.get(row.rule_id) ?? row.rule_id }
+      const { owner, name } = rule
+      const owned = {
+        clientId,
+        run,
+        owner,
+        ruleId: shownIds.get(row.rule_id) ?? row.rule_id,
+        ruleName: name ?? null
+      }
       return [{ key: row.key, clientId, id: row.id, row: toApiRow(row, owned, clock.now()) }]
     })
     logRefused(clientId, refused)
@@ -139,12 +146,18 @@ interface RowContext extends Pick<ConnectionRow, 'owner'> {
   readonly clientId: string
   readonly run: string
   readonly ruleId: string // the group rule, for a member
+  readonly ruleName: string | null
 }
 
-const toApiRow = (row: Row, { clientId, run, owner, ruleId }: RowContext, now: number): ConnectionRow => ({
+const toApiRow = (
+  row: Row,
+  { clientId, run, owner, ruleId, ruleName }: RowContext,
+  now: number
+): ConnectionRow => ({
   connection_id: `${clientId}-${run}-${row.id.toString(36)}`,
   client_id: clientId,
   rule_id: ruleId,
+  rule_name: ruleName,
   owner,
   protocol: row.protocol,
   source: row.source,

@@ -1,7 +1,6 @@
 import { Type } from '../../kernel/cli/args.ts'
 import { type Api, type Column, defineCommand } from '../../kernel/cli/command.ts'
-import { formatSize } from '../../kernel/platform/format-size.ts'
-import { findRuleId, RuleArg } from '../rules/command-exports.ts'
+import { findRuleId, RuleArg, requireExisting } from '../rules/command-exports.ts'
 import type { ConnectionRow } from './schema.ts'
 import { type ColumnName, columnNames } from './top/column-names.ts'
 
@@ -40,8 +39,9 @@ const columns: readonly Column<ConnectionRow>[] = [
   'listen',
   ['target', ({ target }) => target ?? 'connecting'],
   'owner',
-  ['in', ({ bytes_in }) => formatSize(bytes_in)],
-  ['out', ({ bytes_out }) => formatSize(bytes_out)],
+  ['rule', ({ rule_name }) => rule_name ?? '-'],
+  'bytes_in',
+  'bytes_out',
   'opened_at',
   ['idle', ({ idle_secs }) => `${Math.floor(idle_secs)} s`],
   ['rtt', ({ rtt_ms }) => (rtt_ms ? [rtt_ms.caller, rtt_ms.target].map(ms => ms ?? '-').join(' / ') : '-')],
@@ -69,7 +69,9 @@ const list = defineCommand({
   }),
   async run({ api, args: { sort, limit = 100, ...given }, print }) {
     const query = { limit, ...(sort && { sort }), ...(await loadQuery(api, given)) }
-    print.data(await api.call('GET /v1/connections', { query }), columns)
+    const rows = await api.call('GET /v1/connections', { query })
+    if (rows.length === 0) await requireExisting(api, given)
+    print.data(rows, columns)
   }
 })
 
@@ -91,6 +93,7 @@ const close = defineCommand({
     }
     const query = await loadQuery(api, given)
     const counted = await api.call('DELETE /v1/connections', { query: { ...query, dry_run: true } })
+    if (counted.matched === 0) await requireExisting(api, given)
     if (dry_run) return print.done(`${counted.matched} match`, counted)
     await confirm(`Close ${counted.matched} connections?`, { unattended: 'proceed' })
     const done = await api.call('DELETE /v1/connections', { query })

@@ -83,7 +83,10 @@ const record = (change: Change, id: string, was: object): Promise<void> =>
     {
       kind: 'connection',
       id,
-      changes: () => Object.entries(was).map(([field, from]) => ({ field, from, to: null }))
+      changes: () =>
+        Object.entries(was)
+          .filter(([, from]) => from !== null)
+          .map(([field, from]) => ({ field, from, to: null }))
     },
     async () => {}
   )

@@ -106,6 +106,7 @@ export const ConnectionRow = closed(
     }),
     client_id: ClientId,
     rule_id: Type.String({ description: 'ULID of a rule.', examples: ['01KCD3F0P7Q4Y6Z8V1T5S9R2NB'] }),
+    rule_name: orNull(Type.String({ description: 'Name of the rule.', examples: ['web'] })),
     owner: UserId,
     protocol: Type.Union([Type.Literal('tcp'), Type.Literal('udp')], { description: 'udp: a flow.' }),
     source: Address('Address of the caller, host:port.', '198.51.100.7:52011'),

@@ -1,6 +1,5 @@
 import { Type } from '../../kernel/cli/args.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
-import { formatSize } from '../../kernel/platform/format-size.ts'
 import { ClientArg, findClientId } from '../clients/exports.ts'
 import { absoluteTime } from '../http/command-exports.ts'
 import { healthCsv } from './health-csv.ts'
@@ -28,7 +27,8 @@ const health = defineCommand({
     print.data(samples, [
       ['time', ({ at }) => at.slice(0, 16).replace('T', ' ')],
       ['cpu', ({ cpu_percent }) => `${cpu_percent} %`],
-      ['memory', row => `${formatSize(row.memory_used_bytes)} of ${formatSize(row.memory_total_bytes)}`],
+      'memory_used_bytes',
+      'memory_total_bytes',
       ['descriptors', ({ open_descriptors }) => String(open_descriptors ?? '-')],
       ['rtt', ({ rtt_ms }) => (rtt_ms === null ? '-' : `${rtt_ms} ms`)]
     ])

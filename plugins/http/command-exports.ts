@@ -1,6 +1,16 @@
 // Exports for commands of other plugins. They load no server code.
 export { csvText } from './list/csv-text.ts'
 export {
+  exactQuantity,
+  formatQuantity,
+  formatRate,
+  formatSize,
+  parseQuantity,
+  quantityHelp,
+  type Unit,
+  unitOf
+} from './list/quantity.ts'
+export {
   addedArgs,
   addedBody,
   addedColumns,

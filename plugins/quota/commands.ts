@@ -1,6 +1,5 @@
 import { Type } from '../../kernel/cli/args.ts'
 import { type Api, type Column, defineCommand } from '../../kernel/cli/command.ts'
-import { formatSize } from '../../kernel/platform/format-size.ts'
 import { ClientArg, findClientId } from '../clients/exports.ts'
 import { seesAll } from '../http/command-exports.ts'
 import { UserArg, userIds } from '../users/command-exports.ts'
@@ -12,9 +11,9 @@ const formatDate = (secs: number): string => new Date(secs * 1000).toISOString()
 const columns: readonly Column<QuotaRow>[] = [
   'user_id',
   'client_name',
-  ['monthly', ({ monthly_bytes }) => formatSize(monthly_bytes)],
-  ['used', ({ bytes_used }) => formatSize(bytes_used)],
-  ['remaining', ({ bytes_remaining }) => formatSize(bytes_remaining)],
+  'monthly_bytes',
+  'bytes_used',
+  'bytes_remaining',
   'exhausted',
   'enforced',
   ['period_end', ({ period_end }) => formatDate(period_end)],
@@ -25,7 +24,7 @@ const columns: readonly Column<QuotaRow>[] = [
 const url = '/v1/users/{user_id}/quotas/{client_id}'
 const Bytes = Type.Integer({
   minimum: 0,
-  takesUnits: true,
+  unit: 'B',
   description: 'Bytes in a calendar month, in plus out.'
 })
 const pair = Type.Object({ user: UserArg, client: ClientArg })

@@ -14,7 +14,7 @@ const limitArgs = eachLimit((description, name) =>
       minimum: 1,
       maximum: Number.MAX_SAFE_INTEGER,
       description,
-      ...(name.startsWith('bandwidth') && { takesUnits: true })
+      ...(name.startsWith('bandwidth') && { unit: 'bit/s' })
     })
   )
 )

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { Type } from '../../kernel/cli/args.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
-import { formatSize } from '../../kernel/platform/format-size.ts'
+import { formatRate } from '../http/command-exports.ts'
 import { findRuleId, liveTrafficSlot, RuleArg } from '../rules/command-exports.ts'
 import type { RuleStats } from './schema.ts'
 
@@ -63,11 +63,9 @@ export function toRates(
   const bps_out = perSec(8 * (now.bytes_out - before.bytes_out))
   const added = now.connections_total - before.connections_total
   const open = now.active_connections + now.active_flows
-  const text = `in ${bitRate(bps_in)}  out ${bitRate(bps_out)}  open ${open}  new ${added}`
+  const text = `in ${formatRate(bps_in).padEnd(12)}  out ${formatRate(bps_out).padEnd(12)}  open ${open}  new ${added}`
   return [text, { ...now, bps_in, bps_out, new_connections: added }]
 }
-
-const bitRate = (bps: number): string => `${formatSize(bps).replace('B', 'bit')}/s`.padEnd(12)
 
 const clientColumns = [
   'client_name',

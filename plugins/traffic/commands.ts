@@ -3,7 +3,6 @@ import { systemClock } from '../../kernel/base/clock.ts'
 import { Fault, invalidTimeRange } from '../../kernel/base/errors.ts'
 import { Type } from '../../kernel/cli/args.ts'
 import { type Api, type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
-import { formatSize } from '../../kernel/platform/format-size.ts'
 import { ClientArg, findClientId } from '../clients/exports.ts'
 import { findRuleId, RuleArg } from '../rules/command-exports.ts'
 import { UserArg } from '../users/command-exports.ts'
@@ -62,8 +61,8 @@ async function show(
   const most = Math.max(0, ...samples.map(({ bytes_in, bytes_out }) => bytes_in + bytes_out))
   print.data(samples, [
     ['time', ({ ts }) => new Date(ts * 1000).toISOString().slice(0, 16).replace('T', ' ')],
-    ['in', ({ bytes_in }) => formatSize(bytes_in)],
-    ['out', ({ bytes_out }) => formatSize(bytes_out)],
+    'bytes_in',
+    'bytes_out',
     ['connections', ({ connections }) => String(connections)],
     ['refused', ({ refused }) => String(refused)],
     ['total', ({ bytes_in, bytes_out }) => bar(bytes_in + bytes_out, most)]
@@ -122,8 +121,8 @@ const top = defineCommand({
     print.data(rows, [
       [by, ({ key }) => key],
       ['name', ({ name }) => name ?? '-'],
-      ['in', ({ bytes_in }) => formatSize(bytes_in)],
-      ['out', ({ bytes_out }) => formatSize(bytes_out)],
+      'bytes_in',
+      'bytes_out',
       ['connections', ({ connections }) => String(connections)],
       ['refused', ({ refused }) => String(refused)],
       ['total', ({ bytes_in, bytes_out }) => bar(bytes_in + bytes_out, most)]

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
-import { atPlace, type PlaceOf, suggestion, throwProblems, validateConfig } from '../../base/config.ts'
+import { atPlace, type PlaceOf, throwProblems, validateConfig } from '../../base/config.ts'
 import { Fault, pluginFailed, reasonOf } from '../../base/errors.ts'
+import { suggestion } from '../../base/suggestion.ts'
 import { markOutside } from './containment.ts'
 import { findHalf, type Half } from './resolve-plugin.ts'
 

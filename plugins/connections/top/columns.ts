@@ -1,5 +1,5 @@
 // The columns of `sluice top`. A wider terminal shows more of them, in this order.
-import { formatSize } from '../../../kernel/platform/format-size.ts'
+import { formatSize } from '../../http/command-exports.ts'
 import type { ConnectionRow } from '../schema.ts'
 import type { Sort } from '../wire.ts'
 import type { ColumnName } from './column-names.ts'
@@ -96,7 +96,7 @@ export const columns: readonly Column[] = [
   }),
   text('p', 'proto', 5, 'protocol'),
   text('l', 'listen', 21, 'listen'),
-  text('r', 'rule', 26, 'rule_id')
+  { ...text('r', 'rule', 26, 'rule_id'), cell: ({ rule_id, rule_name }) => rule_name ?? rule_id }
 ]
 
 export function columnNamed(name: ColumnName): Column {

@@ -1,7 +1,7 @@
 // The frame of `sluice top`: lines of the terminal's width.
 import { escapeControlChars } from '../../../kernel/base/log.ts'
-import { formatSize } from '../../../kernel/platform/format-size.ts'
 import { cut, pad, widthOf } from '../../cli/command-exports.ts'
+import { formatSize } from '../../http/command-exports.ts'
 import type { ConnectionsEvent } from '../schema.ts'
 import { type Column, columns, duration, fitting, type RatedRow, rate, sorted } from './columns.ts'
 

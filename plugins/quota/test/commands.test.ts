@@ -26,6 +26,7 @@ t.test('quotas are set, cleared, shown, listed and deleted from the command line
         value() {},
         format: 'table',
         note: text => void lines.push(text),
+        paint: word => word,
         text: text => void lines.push(text)
       }
     }

@@ -27,6 +27,7 @@ t.test('commands set and remove limits of a rule and of an owner', async t => {
         value() {},
         format: 'table',
         note: text => void printed.push(text),
+        paint: word => word,
         text: text => void printed.push(text)
       }
     }

@@ -31,6 +31,7 @@ t.test('the traffic of a client is found by the name of the client', async t => 
         value() {},
         format: 'table',
         note: text => void printed.push(text),
+        paint: word => word,
         text: text => void printed.push(text)
       }
     }
