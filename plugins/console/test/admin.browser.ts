@@ -98,9 +98,16 @@ async function createTenant(walk: Walk): Promise<void> {
   await form.getByRole('button', { name: 'Set quota' }).click()
   await page.getByRole('cell', { name: /of 100 kB/ }).waitFor()
 
-  await page.getByLabel('Bandwidth out, Mbit/s').fill('80')
-  await page.getByRole('button', { name: 'Save' }).click()
-  await page.getByRole('button', { name: 'Remove limits' }).waitFor()
+  await page.getByText('No limits on this client.').waitFor()
+  await page.getByRole('button', { name: 'Set limits' }).click()
+  await form.getByLabel('Bandwidth out, Mbit/s').fill('80')
+  await checkAxe(walk, 'the limits form')
+  await form.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Bandwidth out, Mbit/s').waitFor()
+  await page.getByText('Bandwidth in, Mbit/s').waitFor({ state: 'detached' }) // only what is set
+  await page.getByRole('button', { name: 'Change limits' }).click()
+  await form.getByRole('button', { name: 'Remove limits' }).waitFor()
+  await page.keyboard.press('Escape')
 
   await page.getByRole('button', { name: 'Create token' }).click()
   await form.getByLabel('Label').fill('deploy@ci')
@@ -137,7 +144,7 @@ async function useQuota(walk: Walk): Promise<void> {
   await page.getByRole('cell', { name: /85%: 85\.\d kB of 100 kB/ }).waitFor()
   await checkAxe(walk, 'the quotas')
   await open(walk, '/traffic?user=ann&range=hour', 'Traffic')
-  await page.getByRole('img', { name: /Bytes per minute/ }).waitFor()
+  await page.getByRole('img', { name: /Throughput: In up to/ }).waitFor()
   await page
     .getByRole('cell', { name: /85\.\d kB/ })
     .first()
@@ -286,7 +293,7 @@ async function browseAsTenant({ t, server }: Walk): Promise<void> {
   t.equal(await page.getByRole('link', { name: 'Set quota' }).count(), 0)
   await checkAxe(walk, 'the quotas of a tenant')
   await open(walk, '/traffic?range=hour', 'Traffic')
-  await page.getByRole('img', { name: /Bytes per minute/ }).waitFor()
+  await page.getByRole('img', { name: /Throughput: In up to/ }).waitFor()
   await checkAxe(walk, 'the traffic of a tenant')
   for (const path of ['/users', '/audit', '/settings', '/plugins', '/bans', '/sources']) {
     await page.goto(server.origin + path)

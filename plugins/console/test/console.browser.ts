@@ -53,7 +53,7 @@ t.test('the first minute ends with a forwarded byte, and pages pass axe', { skip
     .waitFor()
 
   await page.keyboard.press('Control+k')
-  await page.getByRole('combobox').fill('rul')
+  await page.getByRole('combobox', { name: 'Search and commands' }).fill('rul')
   await checkAxe('the palette')
   await page.keyboard.press('Enter')
   await page.getByRole('cell', { name: `${port}/tcp`, exact: true }).waitFor()

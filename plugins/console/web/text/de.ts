@@ -2,7 +2,7 @@ import { clients, enrollmentKeys } from './de/clients.ts'
 import { choices, fieldHints, fields, kinds, reasons } from './de/fields.ts'
 import { audit, bans, pluginsPage, quotas, settings, sources, traffic, underAttack } from './de/operations.ts'
 import { attention, overview } from './de/overview.ts'
-import { connections, explain, ruleDetail, ruleForm, rules } from './de/rules.ts'
+import { connections, existing, explain, ruleDetail, ruleForm, rules } from './de/rules.ts'
 import { shell } from './de/shell.ts'
 import { accountPage, grants, limits, sessions, tokens, users } from './de/users.ts'
 
@@ -14,6 +14,7 @@ export const de: Text = {
   attention,
   rules,
   ruleForm,
+  existing,
   ruleDetail,
   explain,
   connections,

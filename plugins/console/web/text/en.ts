@@ -3,7 +3,7 @@ import { clients, enrollmentKeys } from './en/clients.ts'
 import { choices, fieldHints, fields, kinds, reasons } from './en/fields.ts'
 import { audit, bans, pluginsPage, quotas, settings, sources, traffic, underAttack } from './en/operations.ts'
 import { attention, overview } from './en/overview.ts'
-import { connections, explain, ruleDetail, ruleForm, rules } from './en/rules.ts'
+import { connections, existing, explain, ruleDetail, ruleForm, rules } from './en/rules.ts'
 import { shell } from './en/shell.ts'
 import { accountPage, grants, limits, sessions, tokens, users } from './en/users.ts'
 
@@ -13,6 +13,7 @@ export const en = {
   attention,
   rules,
   ruleForm,
+  existing,
   ruleDetail,
   explain,
   connections,

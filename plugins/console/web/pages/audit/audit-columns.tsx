@@ -4,6 +4,7 @@ import { PageLink } from '../../parts/page/PageLink.tsx'
 import { textColumn, timeColumn } from '../../parts/table/columns.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { text } from '../../text/text.ts'
+import { useClientsById } from '../clients/queries.ts'
 import { UserLink } from '../users/UserLink.tsx'
 import type { Entry } from './use-entries.ts'
 
@@ -16,16 +17,23 @@ const pages: Readonly<Record<string, (id: string) => string>> = {
 }
 
 /** The changed record, with a link if it has a page. */
-export function Subject({ entry: { resource_kind: kind, resource_id: id } }: { readonly entry: Entry }) {
+export function Subject({ entry: { resource_kind: kind, resource_id: id, rule_name } }: SubjectProps) {
+  const clients = useClientsById()
   if (kind === null) return '–'
   const to = id !== null && Object.hasOwn(pages, kind) ? pages[kind]?.(id) : undefined
-  const name = `${kind} ${id ?? ''}`
-  if (to === undefined) return <span title={name}>{name}</span>
+  const known = rule_name ?? (kind === 'client' ? clients.get(id ?? '')?.client_name : undefined)
+  const name = `${kind} ${known ?? id ?? ''}`
+  const title = `${kind} ${id ?? ''}`
+  if (to === undefined) return <span title={title}>{name}</span>
   return (
-    <PageLink to={to} title={name}>
+    <PageLink to={to} title={title}>
       {name}
     </PageLink>
   )
+}
+
+interface SubjectProps {
+  readonly entry: Pick<Entry, 'resource_kind' | 'resource_id' | 'rule_name'>
 }
 
 export const Actor = ({ entry: { actor } }: { readonly entry: Entry }) =>
@@ -50,7 +58,7 @@ export const Outcome = ({ entry }: { readonly entry: Entry }) => {
 }
 
 export const auditColumns: readonly Column<Entry>[] = [
-  timeColumn('timestamp', text.audit.at, { format: 'brief', width: 9 }),
+  timeColumn('timestamp', text.audit.at, { format: 'brief', width: 11 }),
   {
     id: 'actor',
     title: text.audit.actor,
@@ -63,7 +71,8 @@ export const auditColumns: readonly Column<Entry>[] = [
   {
     id: 'on',
     title: text.audit.on,
-    value: ({ resource_kind, resource_id }) => `${resource_kind ?? ''} ${resource_id ?? ''}`,
+    value: ({ resource_kind, resource_id, rule_name }) =>
+      `${resource_kind ?? ''} ${rule_name ?? ''} ${resource_id ?? ''}`,
     cell: entry => <Subject entry={entry} />,
     width: 11,
     wide: true

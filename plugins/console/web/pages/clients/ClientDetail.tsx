@@ -15,8 +15,10 @@ import { text } from '../../text/text.ts'
 import { isOn } from '../rules/filters.ts'
 import { useRules } from '../rules/queries.ts'
 import { ruleColumns } from '../rules/rule-columns.tsx'
+import { TrafficHistory } from '../traffic/TrafficHistory.tsx'
 import { ClientActions } from './ClientActions.tsx'
 import { ClientOwners } from './ClientOwners.tsx'
+import { HostHealth } from './HostHealth.tsx'
 import { type Client, useClients, useClientsById } from './queries.ts'
 
 export function ClientDetail({ id }: { readonly id: string }) {
@@ -52,7 +54,9 @@ export function ClientDetail({ id }: { readonly id: string }) {
               </Alert>
             )}
             <ClientFacts client={client} />
+            {seesAll && <HostHealth client={client} />}
             <Rules id={id} />
+            {seesAll && <TrafficHistory of={{ user: '', client: id }} />}
             {seesAll && <ClientOwners client={client} />}
             <Capabilities client={client} />
           </>

@@ -52,7 +52,6 @@ export function ClientOwners({ client }: { readonly client: Client }) {
             user={chosen}
             client_id={client.client_id}
             name={client.client_name}
-            mayChange
             onDone={() => choose(null)}
           />
         )}

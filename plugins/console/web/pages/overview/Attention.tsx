@@ -2,11 +2,10 @@ import { Paper, Text } from '@mantine/core'
 import { Dot } from '../../parts/Dot.tsx'
 import { PageLink } from '../../parts/page/PageLink.tsx'
 import { text } from '../../text/text.ts'
-import { useAttention } from './use-attention.ts'
+import type { useAttention } from './use-attention.ts'
 
 /** Problems of the system. Each line links to the list that it counts. */
-export function Attention() {
-  const { lines, isKnown } = useAttention()
+export function Attention({ lines, isKnown }: ReturnType<typeof useAttention>) {
   return (
     <Paper withBorder p="md" mb="lg" component="section" aria-label={text.attention.title}>
       {lines.length === 0 ? (

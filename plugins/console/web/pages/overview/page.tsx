@@ -1,28 +1,34 @@
 import { Paper, SimpleGrid, Text } from '@mantine/core'
+import { useMe } from '../../api/me.ts'
 import { useRight } from '../../api/rights.ts'
 import { bytes, count, rate } from '../../format.ts'
-import { SpeedAndConnections } from '../../parts/chart/SpeedAndConnections.tsx'
 import { PageHead } from '../../parts/page/PageHead.tsx'
 import { PageLink } from '../../parts/page/PageLink.tsx'
 import { QueryResult } from '../../parts/QueryResult.tsx'
 import { text } from '../../text/text.ts'
+import { TrafficHistory } from '../traffic/TrafficHistory.tsx'
 import { Attention } from './Attention.tsx'
 import { FirstSteps } from './FirstSteps.tsx'
+import { RecentChanges } from './RecentChanges.tsx'
+import { TopTraffic } from './TopTraffic.tsx'
+import { useAttention } from './use-attention.ts'
 import { type Summary, useSummary } from './use-summary.ts'
 import { useThroughput } from './use-throughput.ts'
+import { Versions } from './Versions.tsx'
 
 export default function Overview() {
   const summary = useSummary()
   const mayStart = useRight('changesRules')
+  const attention = useAttention()
   return (
     <>
-      <PageHead title={text.pages.overview} />
+      <PageHead title={text.pages.overview} problems={attention.lines.length} />
       <QueryResult query={summary}>
         {found =>
           mayStart && isNew(found) ? (
             <FirstSteps />
           ) : (
-            <Running summary={found} readAt={summary.dataUpdatedAt} />
+            <Running summary={found} readAt={summary.dataUpdatedAt} attention={attention} />
           )
         }
       </QueryResult>
@@ -33,14 +39,21 @@ export default function Overview() {
 const isNew = ({ bytes_in, bytes_out, rules }: Summary): boolean =>
   bytes_in + bytes_out === 0 && rules.total <= 1
 
-function Running({ summary, readAt }: { readonly summary: Summary; readonly readAt: number }) {
+interface RunningProps {
+  readonly summary: Summary
+  readonly readAt: number
+  readonly attention: ReturnType<typeof useAttention>
+}
+
+function Running({ summary, readAt, attention }: RunningProps) {
   const { clients, rules, active_connections, bytes_in, bytes_out } = summary
-  const { speed, connections, now } = useThroughput(summary, readAt)
-  const [rateIn, rateOut] = now ?? []
+  const seesAll = useRight('seesAll')
+  const me = useMe().data
+  const [rateIn, rateOut] = useThroughput(summary, readAt) ?? []
   const show = (value: number | undefined): string => (value === undefined ? '–' : rate(value))
   return (
     <>
-      <Attention />
+      <Attention {...attention} />
       <SimpleGrid cols={{ base: 2, md: 5 }} mb="xl" className="figures">
         <Figure
           name={text.overview.clients}
@@ -66,7 +79,14 @@ function Running({ summary, readAt }: { readonly summary: Summary; readonly read
           to="/traffic"
         />
       </SimpleGrid>
-      <SpeedAndConnections title={text.overview.speed} speed={speed} connections={connections} />
+      <TrafficHistory of={{ user: seesAll ? '' : (me?.user_id ?? ''), client: '' }} />
+      <TopTraffic />
+      {seesAll && (
+        <SimpleGrid cols={{ base: 1, md: 2 }} spacing="xl">
+          <RecentChanges />
+          <Versions />
+        </SimpleGrid>
+      )}
     </>
   )
 }

@@ -4,7 +4,7 @@ import type { Column } from '../../parts/table/rows.ts'
 import { text } from '../../text/text.ts'
 import type { ClientsById } from '../clients/queries.ts'
 import { portsOf, type Rule, targetsOf } from './queries.ts'
-import { shownStateOf } from './shown-state.ts'
+import { healthOf, isRuleOffline, shownStateOf, worstHealthOf } from './shown-state.ts'
 
 const clientOf = ({ client_name, edges }: Rule): string =>
   client_name ?? text.rules.clientCount(String(edges?.length ?? 0))
@@ -20,27 +20,45 @@ function reasonOf(rule: Rule, clients: ClientsById): string {
   return reason === null || reason === state ? '' : (text.reasons[reason] ?? reason)
 }
 
+/** 'web 8443/tcp', '8443/tcp' */
+const labelOf = (rule: Rule): string => {
+  const port = `${portsOf(rule)}/${rule.protocol}`
+  return rule.name == null ? port : `${rule.name} ${port}`
+}
+
+/** The state of the targets; with several, how many of them have it. */
+function Health({ rule, clients }: { readonly rule: Rule; readonly clients: ClientsById }) {
+  const worst = worstHealthOf(rule, clients)
+  const isOffline = isRuleOffline(rule, clients)
+  const those = rule.targets.filter(target => healthOf(target, isOffline) === worst)
+  const reasons = new Set(those.flatMap(({ health: { reason } }) => reason ?? []))
+  const why = [...reasons].map(reason => text.reasons[reason] ?? reason).join(', ')
+  const all = rule.targets.length
+  return (
+    <>
+      <StateLabel state={worst} title={why} />
+      {those.length < all && ` ${those.length}/${all}`}
+    </>
+  )
+}
+
 export const ruleColumns = (clients: ClientsById): readonly Column<Rule>[] => [
-  linkColumn(
-    'port',
-    text.explain.port,
-    rule => [`${portsOf(rule)}/${rule.protocol}`, `/rules/${rule.rule_id}`],
-    { width: 8 }
-  ),
+  linkColumn('port', text.rules.rule, rule => [labelOf(rule), `/rules/${rule.rule_id}`], { width: 9 }),
   linkColumn(
     'client',
     text.rules.client,
     rule => [clientOf(rule), rule.client_id && `/clients/${rule.client_id}`],
     { width: 6 }
   ),
+  { id: 'targets', title: text.rules.targets, value: targetsOf, width: 11, wide: true },
   {
-    id: 'rule_name',
-    title: text.fields['name'] ?? '',
-    value: ({ name }) => name ?? '',
-    width: 6,
+    id: 'health',
+    title: text.ruleDetail.health,
+    value: rule => text.states[worstHealthOf(rule, clients)],
+    cell: rule => <Health rule={rule} clients={clients} />,
+    width: 8,
     wide: true
   },
-  { id: 'targets', title: text.rules.targets, value: targetsOf, width: 11, wide: true },
   {
     id: 'state',
     title: text.rules.state,
@@ -48,7 +66,11 @@ export const ruleColumns = (clients: ClientsById): readonly Column<Rule>[] => [
     cell: rule => <StateLabel state={shownStateOf(rule, clients)} title={reasonOf(rule, clients)} />,
     width: 8
   },
-  longTextColumn('reason', text.rules.reason, rule => reasonOf(rule, clients), { width: 7, wide: true }),
+  longTextColumn('reason', text.rules.reason, rule => reasonOf(rule, clients), {
+    width: 7,
+    wide: true,
+    extra: true
+  }),
   {
     id: 'name',
     title: text.fields['sni_pattern'] ?? '',
@@ -58,6 +80,6 @@ export const ruleColumns = (clients: ClientsById): readonly Column<Rule>[] => [
     width: 8
   },
   { id: 'labels', title: text.fields['labels'] ?? '', value: labelsOf, width: 7, wide: true },
-  textColumn('owner', text.rules.owner, { width: 6, wide: true }),
+  textColumn('owner', text.rules.owner, { width: 6, wide: true, extra: true }),
   timeColumn('created_at', text.rules.created, { format: 'ago', width: 7, wide: true, extra: true })
 ]

@@ -38,6 +38,14 @@ export function healthOf({ health }: Target, isOffline: boolean, now = Date.now(
   return health.state
 }
 
+const badFirst: readonly Health[] = ['failed', 'ejected', 'unknown', 'healthy']
+
+export function worstHealthOf(rule: Rule, clients: ClientsById): Health {
+  const isOffline = isRuleOffline(rule, clients)
+  const states = new Set(rule.targets.map(target => healthOf(target, isOffline)))
+  return badFirst.find(state => states.has(state)) ?? 'unknown'
+}
+
 /** Returns targets that get no connections. */
 export const downTargets = (rule: Rule, clients: ClientsById): readonly Target[] =>
   rule.targets.filter(target =>

@@ -2,11 +2,10 @@ import { Button, NativeSelect, SimpleGrid, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useMe } from '../../api/me.ts'
 import { useRight } from '../../api/rights.ts'
-import { bytes } from '../../format.ts'
-import { Chart } from '../../parts/chart/Chart.tsx'
+import { bytes, count } from '../../format.ts'
 import { EmptyState } from '../../parts/EmptyState.tsx'
 import { toOptions } from '../../parts/form/to-options.ts'
-import { browserTimeZone, unixToRfc3339 } from '../../parts/local-time.ts'
+import { unixToRfc3339 } from '../../parts/local-time.ts'
 import { PageHead } from '../../parts/page/PageHead.tsx'
 import { Section } from '../../parts/page/Section.tsx'
 import { QueryResult } from '../../parts/QueryResult.tsx'
@@ -18,6 +17,7 @@ import { useUrlFilter } from '../../parts/use-url-filter.ts'
 import { text } from '../../text/text.ts'
 import { ClientSelect } from '../clients/ClientSelect.tsx'
 import { UserSelect } from '../users/UserSelect.tsx'
+import { HistoryCharts } from './HistoryCharts.tsx'
 import {
   type Choice,
   type History,
@@ -26,7 +26,6 @@ import {
   type Sample,
   saveFile,
   toCsv,
-  toPoints,
   useTrafficHistory
 } from './traffic-history.ts'
 
@@ -48,12 +47,25 @@ const columns: readonly Column<Sample>[] = [
     width: 7,
     numeric: true,
     wide: true
+  },
+  {
+    id: 'connections',
+    title: text.traffic.opened,
+    value: ({ connections }) => connections,
+    cell: ({ connections }) => count(connections),
+    width: 7,
+    numeric: true,
+    wide: true
+  },
+  {
+    id: 'refused',
+    title: text.traffic.refused,
+    value: ({ refused }) => refused,
+    cell: ({ refused }) => count(refused),
+    width: 7,
+    numeric: true,
+    wide: true
   }
-]
-
-const lines = [
-  { name: text.traffic.in, color: '--line-a' },
-  { name: text.traffic.out, color: '--line-b' }
 ]
 
 /** The filter is in the URL, so that other pages can link to it. */
@@ -128,15 +140,12 @@ function UserFilter({
 }
 
 function TrafficView({ history }: { readonly history: History }) {
-  const { samples, bucket, total_bytes_in, total_bytes_out } = history
+  const { samples, total_bytes_in, total_bytes_out } = history
   if (samples.length === 0) return <EmptyState what={text.traffic.empty} />
   return (
     <>
-      <Chart title={text.traffic.chart[bucket]} lines={lines} points={toPoints(history)} format={bytes} />
+      <HistoryCharts history={history} />
       <Text mt="sm">{text.traffic.total(bytes(total_bytes_in), bytes(total_bytes_out))}</Text>
-      <Text size="sm" c="dimmed">
-        {text.when.zone(browserTimeZone())} {bucket === '1h' && text.traffic.hours}
-      </Text>
       <Section title={text.traffic.rows}>
         <Table
           name="traffic"

@@ -12,6 +12,7 @@ export const ranges = { hour, day, week: 7 * day, month: 30 * day, quarter: 90 *
 export type Range = keyof typeof ranges
 
 export interface Choice {
+  readonly rule?: string // the history of this rule; default: of all rules
   readonly user: string // '': all users
   readonly client: string // '': all clients
   readonly range: Range
@@ -34,9 +35,10 @@ export const useTrafficHistory = (choice: Choice) =>
   })
 
 function ask(
-  { user, client }: Choice,
+  { rule, user, client }: Choice,
   query: { readonly from: number; readonly to: number }
 ): Promise<Traffic> {
+  if (rule !== undefined) return call('GET /v1/rules/{rule_id}/traffic', { path: { rule_id: rule }, query })
   if (user !== '')
     return call('GET /v1/users/{user_id}/traffic', {
       path: { user_id: user },
@@ -47,23 +49,28 @@ function ask(
   return call('GET /v1/traffic/global', { query })
 }
 
-/** Returns a point per minute or hour. One without a sample is a gap. */
-export function toPoints({ bucket, samples, from, to }: History): readonly Point[] {
-  const step = bucket === '1m' ? 60 : hour
+const stepOf = ({ bucket }: Pick<History, 'bucket'>): number => (bucket === '1m' ? 60 : hour)
+
+/** Returns a point for each minute or hour that has ended. One without a sample is a gap. */
+export function toPoints(history: History, valuesOf: (sample: Sample, stepSecs: number) => number[]) {
+  const { samples, from, to } = history
+  const step = stepOf(history)
   const found = new Map(samples.map(sample => [sample.ts, sample]))
   const first = Math.floor(from / step) * step
-  return Array.from({ length: Math.ceil((to - first) / step) }, (_, i) => {
+  const gap = samples[0] ? valuesOf(samples[0], step).map(() => null) : []
+  const ended = Math.floor(Math.min(to, Date.now() / 1000) / step) * step
+  return Array.from({ length: Math.max(0, (ended - first) / step) }, (_, i): Point => {
     const at = first + i * step
     const sample = found.get(at)
-    return { at, values: sample ? [sample.bytes_in, sample.bytes_out] : [null, null] }
+    return { at, values: sample ? valuesOf(sample, step) : gap }
   })
 }
 
 export const toCsv = (samples: readonly Sample[]): string =>
-  ['time,bytes_in,bytes_out', ...samples.map(toCsvLine)].join('\r\n')
+  ['time,bytes_in,bytes_out,connections,refused', ...samples.map(toCsvLine)].join('\r\n')
 
-const toCsvLine = ({ ts, bytes_in, bytes_out }: Sample): string =>
-  [new Date(ts * 1000).toISOString(), bytes_in, bytes_out].join(',')
+const toCsvLine = ({ ts, bytes_in, bytes_out, connections, refused }: Sample): string =>
+  [new Date(ts * 1000).toISOString(), bytes_in, bytes_out, connections, refused].join(',')
 
 /** Downloads `content` as a file. */
 export function saveFile(name: string, content: string): void {

@@ -6,7 +6,7 @@ import { QueryResult } from '../../parts/QueryResult.tsx'
 import { text } from '../../text/text.ts'
 import { ClientSelect } from '../clients/ClientSelect.tsx'
 import { useClients } from '../clients/queries.ts'
-import { LimitsOnClient } from './LimitsOnClient.tsx'
+import { LimitsSummary } from './LimitsSummary.tsx'
 
 interface Props {
   readonly user: string
@@ -28,7 +28,7 @@ export function UserLimits({ user, mayChange }: Props) {
             <Paper withBorder p="md">
               <Stack>
                 <ClientSelect label={text.grants.client} value={client.client_id} onChange={choose} />
-                <LimitsOnClient
+                <LimitsSummary
                   key={client.client_id}
                   user={user}
                   mayChange={mayChange}

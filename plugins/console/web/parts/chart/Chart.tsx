@@ -1,5 +1,6 @@
 import { Skeleton, Text } from '@mantine/core'
 import { lazy, Suspense, useState } from 'react'
+import { brief } from '../../format.ts'
 import { text } from '../../text/text.ts'
 import type { ChartProps } from './points.ts'
 import './chart.css'
@@ -8,10 +9,14 @@ import './chart.css'
 const Canvas = lazy(() => import('./Canvas.tsx'))
 
 /** A line chart over time. A null value is a gap: nothing was reported then. */
-export function Chart({ title, lines, points, format }: ChartProps) {
+export function Chart({ title, lines, points, format, isHistory = false }: ChartProps) {
   const [at, setAt] = useState<number | null>(null)
-  const shown = points[at ?? points.length - 1]
+  const shown = points[at ?? (isHistory ? -1 : points.length - 1)]
   const show = (value: number | null | undefined): string => (value == null ? '–' : format(value))
+  const describe = (name: string, line: number): string => {
+    if (!isHistory) return `${name} ${show(points.at(-1)?.values[line])}`
+    return text.chart.upTo(name, format(Math.max(0, ...points.map(({ values }) => values[line] ?? 0))))
+  }
   return (
     <figure className="chart">
       <figcaption>
@@ -19,9 +24,11 @@ export function Chart({ title, lines, points, format }: ChartProps) {
         {lines.map(({ name, color }, i) => (
           <span key={name}>
             <span className="key" style={{ background: `var(${color})` }} aria-hidden="true" />
-            {name}: <span className="now">{show(shown?.values[i])}</span>
+            {name}
+            {shown && <span className="now">: {show(shown.values[i])}</span>}
           </span>
         ))}
+        {isHistory && shown && <span className="now">{brief(new Date(shown.at * 1000).toISOString())}</span>}
       </figcaption>
       {points.length < 2 ? (
         <Text c="dimmed" size="sm" className="chart-wait">
@@ -30,7 +37,7 @@ export function Chart({ title, lines, points, format }: ChartProps) {
       ) : (
         <Suspense fallback={<Skeleton height={150} />}>
           <Canvas
-            label={`${title}: ${lines.map(({ name }, i) => `${name} ${show(points.at(-1)?.values[i])}`).join(', ')}`}
+            label={`${title}: ${lines.map(({ name }, i) => describe(name, i)).join(', ')}`}
             lines={lines}
             points={points}
             format={format}

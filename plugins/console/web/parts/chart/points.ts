@@ -15,6 +15,8 @@ export interface ChartProps {
   readonly lines: readonly Line[]
   readonly points: readonly Point[]
   readonly format: (value: number) => string
+  /** The legend has values only under the pointer: the last point of a history is not now. */
+  readonly isHistory?: boolean
 }
 
 const maxPoints = 720

@@ -19,7 +19,7 @@ export function controlProps({ name, schema, error, required = false }: FieldPro
   const unit = unitOf(key)
   const title = text.fields[key] ?? titleOf(key, schema)
   return {
-    label: unit === undefined ? title : `${title} (${unit})`,
+    label: unit === undefined || takesPrefix(unit) ? title : `${title} (${unit})`,
     description: text.fieldHints[key] ?? schema.description,
     error: fieldError(error, name, kind === 'object' ? undefined : 'parts'),
     required,
@@ -32,6 +32,9 @@ export function controlProps({ name, schema, error, required = false }: FieldPro
     )[]
   }
 }
+
+/** Such fields are written with their unit. */
+const takesPrefix = (unit: string): boolean => unit === 'bit/s' || unit === 'B'
 
 /** Returns the label of a choice. Choices of external plugins show their value. */
 export const choiceName = (name: string, choice: string): string =>

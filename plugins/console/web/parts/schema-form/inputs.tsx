@@ -1,5 +1,6 @@
-import { NativeSelect, NumberInput, Text, Textarea } from '@mantine/core'
-import { bytes, rate } from '../../format.ts'
+import { NativeSelect, NumberInput, Textarea, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { exactQuantity, parseQuantity, type Unit } from '../../../../http/list/quantity.ts' // all exports would load server code
 import { text } from '../../text/text.ts'
 import { choiceName, controlProps, exampleOf, type FieldProps } from './control-props.ts'
 import { unitOf } from './schema.ts'
@@ -20,32 +21,51 @@ export function ChoiceInput(props: FieldProps) {
   )
 }
 
-/** A number with its unit. Large rates and sizes also show a readable form. */
 export function AmountInput(props: FieldProps) {
   const { name, schema, value, onChange } = props
-  const readable = { 'bit/s': (n: number) => rate(n / 8), B: bytes }[unitOf(name) ?? '']
+  const unit = unitOf(name)
+  if (unit === 'bit/s' || unit === 'B') return <QuantityInput {...props} unit={unit} />
   return (
-    <div>
-      <NumberInput
-        {...controlProps(props)}
-        value={typeof value === 'number' ? value : ''}
-        {...(schema.minimum !== undefined && { min: schema.minimum })}
-        {...(schema.maximum !== undefined && { max: schema.maximum })}
-        clampBehavior="none"
-        allowDecimal={schema.type === 'number'}
-        hideControls
-        inputMode="numeric"
-        placeholder={exampleOf(schema)}
-        onChange={next => onChange(typeof next === 'number' ? next : undefined)}
-      />
-      {readable && typeof value === 'number' && value >= 1000 && (
-        <Text size="xs" c="dimmed" mt={2}>
-          = {readable(value)}
-        </Text>
-      )}
-    </div>
+    <NumberInput
+      {...controlProps(props)}
+      value={typeof value === 'number' ? value : ''}
+      {...(schema.minimum !== undefined && { min: schema.minimum })}
+      {...(schema.maximum !== undefined && { max: schema.maximum })}
+      clampBehavior="none"
+      allowDecimal={schema.type === 'number'}
+      hideControls
+      inputMode="numeric"
+      placeholder={exampleOf(schema)}
+      onChange={next => onChange(typeof next === 'number' ? next : undefined)}
+    />
   )
 }
+
+/** A rate or a size as people write it: '50 Mbit/s', '10 GB', '1500'. */
+function QuantityInput({ unit, ...props }: FieldProps & { readonly unit: Unit }) {
+  const { schema, value, onChange } = props
+  const [typed, type] = useState(() => (typeof value === 'number' ? exactQuantity(value, unit) : ''))
+  const { error, ...control } = controlProps(props)
+  const [example] = schema.examples ?? []
+  return (
+    <TextInput
+      {...control}
+      error={error ?? (typeof value === 'string' && text.form.quantity(unit))}
+      value={typed}
+      placeholder={typeof example === 'number' ? exactQuantity(example, unit) : undefined}
+      autoCapitalize="none"
+      spellCheck={false}
+      onChange={({ currentTarget: { value: words } }) => {
+        type(words)
+        const trimmed = words.trim()
+        onChange(trimmed === '' ? undefined : parseAmount(trimmed, unit)) // the server refuses other text
+      }}
+    />
+  )
+}
+
+const parseAmount = (words: string, unit: Unit): number | string =>
+  /^\d{1,15}$/.test(words) ? Number(words) : (parseQuantity(words, unit) ?? words)
 
 /** A list of words, one per line. */
 export function TextsInput(props: FieldProps) {

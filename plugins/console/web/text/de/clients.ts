@@ -32,6 +32,12 @@ export const clients: Text['clients'] = {
     'Dieser Client ist offline. Seine Regeln laufen möglicherweise weiter, aber ihr Status ist unbekannt. Änderungen gelten, sobald er wieder verbunden ist.',
   conflict: (addresses: string) =>
     `Zwei Agenten verwenden das Bundle dieses Clients (von ${addresses}), daher hat einer von ihnen keine Steuerverbindung. Wurde ein Host kopiert, stoppen Sie den Agenten auf der Kopie und registrieren Sie ihn als eigenen Client. Kennen Sie einen der Hosts nicht, registrieren Sie diesen Client neu: Das Token ist möglicherweise gestohlen.`,
+  host: 'Host',
+  noHealth: 'Der Agent hat in dieser Zeit nichts über seinen Host gemeldet.',
+  load: 'CPU und Speicher',
+  cpu: 'CPU',
+  memory: 'Speicher',
+  trip: 'Umlaufzeit zum Server',
   capabilities: 'Fähigkeiten des Agenten',
   more: 'Adresse und Labels',
   addressHint: 'Wo Aufrufer den Host erreichen: Name oder IP-Adresse, ohne Port',

@@ -55,7 +55,9 @@ export const traffic: Text['traffic'] = {
     month: 'Letzte 30 Tage',
     quarter: 'Letzte 90 Tage'
   },
-  chart: { '1m': 'Bytes pro Minute', '1h': 'Bytes pro Stunde' },
+  callers: { '1m': 'Verbindungen pro Minute', '1h': 'Verbindungen pro Stunde' },
+  opened: 'Geöffnet',
+  refused: 'Abgelehnt',
   in: 'Eingehend',
   out: 'Ausgehend',
   inAndOut: 'Gesamt',

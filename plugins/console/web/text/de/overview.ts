@@ -23,6 +23,13 @@ export const overview: Text['overview'] = {
   trafficIn: 'Eingehender Verkehr',
   trafficOut: 'Ausgehender Verkehr',
   total: bytes => `${bytes} insgesamt`,
+  top: 'Meister Datenverkehr in den letzten 24 Stunden',
+  topBy: { rule: 'Regeln', client: 'Clients', owner: 'Benutzer', target: 'Ziele' },
+  changes: 'Letzte Änderungen',
+  noChanges: 'Noch keine Änderungen.',
+  versions: 'Versionen der Agents',
+  noVersion: 'noch nicht verbunden',
+  clientsWith: n => (n === '1' ? '1 Client' : `${n} Clients`),
   noneGranted:
     'Sie haben noch keinen Zugriff auf einen Client. Bitten Sie einen Administrator um eine Freigabe.'
 }

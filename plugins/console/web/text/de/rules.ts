@@ -4,6 +4,7 @@ import { plural } from '../plural.ts'
 export const rules: Text['rules'] = {
   add: 'Neue Regel',
   title: 'Neue Regel',
+  rule: 'Regel',
   client: 'Client',
   port: 'Listen-Port',
   protocol: 'Protokoll',
@@ -111,12 +112,24 @@ export const ruleForm: Text['ruleForm'] = {
   discardYours: 'Meine Änderungen verwerfen'
 }
 
+export const existing: Text['existing'] = {
+  label: 'Offene Verbindungen',
+  choices: {
+    keep: 'offen lassen',
+    drain: 'nach der Auslaufzeit schließen',
+    cut: 'sofort trennen'
+  },
+  pause: rule => `${rule} pausieren?`
+}
+
 export const ruleDetail: Text['ruleDetail'] = {
   notFound: 'Diese Regel gibt es nicht, oder Sie haben keinen Zugriff darauf.',
   edit: 'Bearbeiten',
   duplicate: 'Duplizieren',
   deleted: rule => `Regel ${rule} gelöscht.`,
   since: 'Status seit',
+  now: 'Jetzt',
+  stillOpen: n => `Die Regel ist pausiert. Verbindungen von vor der Pause laufen weiter: ${n}.`,
   speed: 'Durchsatz',
   health: 'Zustand',
   share: 'Anteil',

@@ -134,9 +134,10 @@ export const shell: Pick<Text, keyof typeof english> = {
   form: {
     default: 'Standard',
     labelsExample: 'env=prod',
-    invalidJson: 'Geben Sie gültiges JSON ein.'
+    invalidJson: 'Geben Sie gültiges JSON ein.',
+    quantity: unit => `Schreiben Sie eine Zahl mit Einheit, zum Beispiel 50 M${unit}`
   },
-  chart: { waiting: 'Noch keine Daten.' },
+  chart: { waiting: 'Noch keine Daten.', upTo: (name, most) => `${name} bis zu ${most}` },
   when: {
     never: 'nie',
     zone: zone =>

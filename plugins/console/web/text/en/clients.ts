@@ -28,6 +28,12 @@ export const clients = {
     'This client is offline. Its rules may still be running, but their state is unknown. Changes apply when it reconnects.',
   conflict: (addresses: string) =>
     `Two agents use the bundle of this client (from ${addresses}), so one of them has no control stream. If a host was copied, stop the agent on the copy and enroll it as another client. If you do not know one of the hosts, enroll this client again: the token may be stolen.`,
+  host: 'Host',
+  noHealth: 'The agent has not reported its host in this time.',
+  load: 'CPU and memory',
+  cpu: 'CPU',
+  memory: 'Memory',
+  trip: 'Round trip to the server',
   capabilities: 'Agent capabilities',
   more: 'Address and labels',
   addressHint: 'Where callers reach the host: a name or an IP address, without a port',

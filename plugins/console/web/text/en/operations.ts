@@ -49,7 +49,9 @@ export const traffic = {
     month: 'Last 30 days',
     quarter: 'Last 90 days'
   },
-  chart: { '1m': 'Bytes per minute', '1h': 'Bytes per hour' },
+  callers: { '1m': 'Connections per minute', '1h': 'Connections per hour' },
+  opened: 'Opened',
+  refused: 'Refused',
   in: 'In',
   out: 'Out',
   inAndOut: 'Total',

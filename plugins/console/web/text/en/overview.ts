@@ -22,6 +22,13 @@ export const overview = {
   trafficIn: 'Traffic in',
   trafficOut: 'Traffic out',
   total: (bytes: string) => `${bytes} total`,
+  top: 'Most traffic in the last 24 hours',
+  topBy: { rule: 'Rules', client: 'Clients', owner: 'Users', target: 'Targets' },
+  changes: 'Recent changes',
+  noChanges: 'No changes yet.',
+  versions: 'Agent versions',
+  noVersion: 'not connected yet',
+  clientsWith: (n: string) => plural(n, 'client', 'clients'),
   noneGranted: 'You have no access to a client yet. Ask an administrator for a grant.'
 }
 

@@ -3,6 +3,7 @@ import { plural } from '../plural.ts'
 export const rules = {
   add: 'New rule',
   title: 'New rule',
+  rule: 'Rule',
   client: 'Client',
   port: 'Listen port',
   protocol: 'Protocol',
@@ -106,12 +107,25 @@ export const ruleForm = {
   discardYours: 'Discard my changes'
 }
 
+export const existing = {
+  label: 'Open connections',
+  choices: {
+    keep: 'keep them open',
+    drain: 'close them after the drain time',
+    cut: 'cut them at once'
+  },
+  pause: (rule: string) => `Pause ${rule}?`
+}
+
 export const ruleDetail = {
   notFound: 'This rule does not exist, or you have no access to it.',
   edit: 'Edit',
   duplicate: 'Duplicate',
   deleted: (rule: string) => `Rule ${rule} deleted.`,
   since: 'State since',
+  now: 'Now',
+  stillOpen: (n: string) =>
+    `The rule is paused. ${plural(n, 'connection from before the pause goes on', 'connections from before the pause go on')}.`,
   speed: 'Throughput',
   health: 'Health',
   share: 'Share',

@@ -129,9 +129,13 @@ export const shell = {
   form: {
     default: 'Default',
     labelsExample: 'env=prod',
-    invalidJson: 'Enter valid JSON.'
+    invalidJson: 'Enter valid JSON.',
+    quantity: (unit: string) => `Write a number with a unit, such as 50 M${unit}`
   },
-  chart: { waiting: 'No data yet.' },
+  chart: {
+    waiting: 'No data yet.',
+    upTo: (name: string, most: string) => `${name} up to ${most}`
+  },
   when: {
     never: 'never',
     zone: (zone: string) =>

@@ -4,8 +4,11 @@ import { useState } from 'react'
 import { call, type Row } from '../../../api/call.ts'
 import { PlainTable } from '../../../parts/PlainTable.tsx'
 import { QueryResult } from '../../../parts/QueryResult.tsx'
+import { isObject } from '../../../parts/schema-form/values.ts'
 import { Timestamp } from '../../../parts/Timestamp.tsx'
 import { text } from '../../../text/text.ts'
+import { addressOf } from '../queries.ts'
+import { formatValue } from './format-value.ts'
 
 type Entry = Row<'GET /v1/rules/{rule_id}/journal'>
 
@@ -60,7 +63,7 @@ const toCells = ({ ts, kind, from, to, cause, details }: Entry) => [
   [
     subjectOf(details),
     [from, to]
-      .map(kind === 'state' ? stateName : format)
+      .map(kind === 'state' ? stateName : value => format(value, details['field']))
       .filter(Boolean)
       .join(' → ')
   ]
@@ -76,7 +79,11 @@ const subjectOf = ({ field, target, client_name }: Entry['details']): string =>
 const stateName = (state: unknown): string =>
   (text.states as Readonly<Record<string, string>>)[String(state)] ?? format(state)
 
-function format(value: unknown): string {
+function format(value: unknown, field?: unknown): string {
   if (value === null || value === undefined) return ''
-  return typeof value === 'string' ? value : JSON.stringify(value)
+  if (Array.isArray(value) && value.every(isTarget)) return value.map(addressOf).join(', ')
+  return formatValue(value, String(field ?? ''))
 }
+
+const isTarget = (value: unknown): value is Target => isObject(value) && 'host' in value && 'port' in value
+type Target = Parameters<typeof addressOf>[0]

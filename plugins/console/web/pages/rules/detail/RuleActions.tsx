@@ -7,15 +7,17 @@ import { notify } from '../../../app/notices.ts'
 import { text } from '../../../text/text.ts'
 import { DeleteRules } from '../DeleteRules.tsx'
 import { nameOf, type Rule } from '../queries.ts'
+import { PauseRule } from './PauseRule.tsx'
 
-export function RuleActions({ rule }: { readonly rule: Rule }) {
+interface Props {
+  readonly rule: Rule
+  readonly open: number | null // connections and flows; null: not known yet
+}
+
+export function RuleActions({ rule, open: openConnections }: Props) {
   const [isOpen, { open, close }] = useDisclosure()
   const [, go] = useLocation()
   const path = { rule_id: rule.rule_id }
-  const pause = useMutation({
-    mutationFn: () =>
-      call(rule.paused ? 'POST /v1/rules/{rule_id}/resume' : 'POST /v1/rules/{rule_id}/pause', { path })
-  })
   const remove = useMutation({
     mutationFn: () => call('DELETE /v1/rules/{rule_id}', { path }),
     onSuccess: () => {
@@ -25,9 +27,7 @@ export function RuleActions({ rule }: { readonly rule: Rule }) {
   })
   return (
     <>
-      <Button variant="default" loading={pause.isPending} onClick={() => pause.mutate()}>
-        {rule.paused ? text.rules.resume : text.rules.pause}
-      </Button>
+      <PauseRule rule={rule} open={openConnections} />
       <Button component={Link} href={`/rules/${rule.rule_id}/edit`} variant="default">
         {text.ruleDetail.edit}
       </Button>

@@ -1,6 +1,7 @@
 import { Alert, Space, Text } from '@mantine/core'
 import { toApiError } from '../../../api/api-error.ts'
 import { useRight } from '../../../api/rights.ts'
+import { count } from '../../../format.ts'
 import { SpeedAndConnections } from '../../../parts/chart/SpeedAndConnections.tsx'
 import { MissingRecord } from '../../../parts/page/MissingRecord.tsx'
 import { PageHead } from '../../../parts/page/PageHead.tsx'
@@ -11,6 +12,7 @@ import { StateLabel } from '../../../parts/StateLabel.tsx'
 import { text } from '../../../text/text.ts'
 import { useClientsById } from '../../clients/queries.ts'
 import { LiveConnections } from '../../connections/LiveConnections.tsx'
+import { TrafficHistory } from '../../traffic/TrafficHistory.tsx'
 import { nameOf, type Rule, useRule } from '../queries.ts'
 import { isRuleOffline, shownStateOf } from '../shown-state.ts'
 import { ExplainForm } from './ExplainForm.tsx'
@@ -43,17 +45,22 @@ function RuleSections({ rule }: { readonly rule: Rule }) {
   const isOffline = isRuleOffline(rule, clients)
   const { stats, speed, connections, isRemoved } = useRuleStats(rule, isOffline)
   const state = shownStateOf(rule, clients)
+  const open = stats && stats.active_connections + stats.active_flows
   if (isRemoved) return <NotFound />
   return (
     <>
       <PageHead title={nameOf(rule)}>
         <StateLabel state={state} />
-        {mayChange && <RuleActions rule={rule} />}
+        {mayChange && <RuleActions rule={rule} open={open} />}
       </PageHead>
       <StateReason rule={rule} isOffline={isOffline} />
-      <RuleFacts rule={rule} />
+      <StillOpen rule={rule} open={open} />
+      <TrafficHistory of={{ rule: rule.rule_id, user: '', client: '' }} />
+      <Section title={text.ruleDetail.now}>
+        <SpeedAndConnections title={text.ruleDetail.speed} speed={speed} connections={connections} />
+      </Section>
       <Space h="xl" />
-      <SpeedAndConnections title={text.ruleDetail.speed} speed={speed} connections={connections} />
+      <RuleFacts rule={rule} />
       <Section title={text.rules.targets}>
         <Targets rule={rule} stats={stats} isOffline={isOffline} />
       </Section>
@@ -72,6 +79,16 @@ function RuleSections({ rule }: { readonly rule: Rule }) {
         <Journal id={rule.rule_id} />
       </Section>
     </>
+  )
+}
+
+/** Says that connections from before a pause go on. */
+function StillOpen({ rule, open }: { readonly rule: Rule; readonly open: number | null }) {
+  if (!rule.paused || open === null || open === 0) return null
+  return (
+    <Alert color="orange" variant="default" mb="lg" role="status">
+      <Text size="sm">{text.ruleDetail.stillOpen(count(open))}</Text>
+    </Alert>
   )
 }
 

@@ -14,6 +14,7 @@ import { useSchemas } from '../../../parts/schema-form/use-schemas.ts'
 import type { Values } from '../../../parts/schema-form/values.ts'
 import { text } from '../../../text/text.ts'
 import { type Client, useClients } from '../../clients/queries.ts'
+import { type Existing, ExistingSelect } from '../ExistingSelect.tsx'
 import { nameOf, type Rule, useRule } from '../queries.ts'
 import { RuleConflict } from './RuleConflict.tsx'
 import { RuleForm } from './RuleForm.tsx'
@@ -53,6 +54,7 @@ interface Props {
 /** Sends only the changed fields, and only if nobody else changed the rule since the form opened. */
 function Edit({ now, clients, schemas }: Props) {
   const [opened, setOpened] = useState(now)
+  const [existing, setExisting] = useState<Existing>('keep')
   const [, go] = useLocation()
   const path = { rule_id: now.rule_id }
   const save = useMutation({
@@ -61,6 +63,7 @@ function Edit({ now, clients, schemas }: Props) {
       if (Object.keys(changes).length === 0) return now
       return call('PATCH /v1/rules/{rule_id}', {
         path,
+        query: { existing },
         body: asPatch(changes),
         headers: { 'if-match': etag }
       })
@@ -87,11 +90,7 @@ function Edit({ now, clients, schemas }: Props) {
           }}
         />
       )}
-      {error?.code === 'ack_timeout' && (
-        <Text role="alert" mb="md">
-          {text.ruleForm.unconfirmed} <ErrorText error={error} />
-        </Text>
-      )}
+      {error?.code === 'ack_timeout' && <Unconfirmed error={error} />}
       <RuleForm
         key={opened.etag}
         initial={toValues(opened)}
@@ -103,6 +102,7 @@ function Edit({ now, clients, schemas }: Props) {
         submit={text.ruleForm.save}
         onSubmit={values => save.mutate({ changes: diffValues(toValues(opened), values), etag: opened.etag })}
       >
+        <ExistingSelect value={existing} onChange={setExisting} />
         <Button component={Link} href={`/rules/${now.rule_id}`} variant="default">
           {text.cancel}
         </Button>
@@ -110,3 +110,9 @@ function Edit({ now, clients, schemas }: Props) {
     </>
   )
 }
+
+const Unconfirmed = ({ error }: Parameters<typeof ErrorText>[0]) => (
+  <Text role="alert" mb="md">
+    {text.ruleForm.unconfirmed} <ErrorText error={error} />
+  </Text>
+)

@@ -1,0 +1,93 @@
+import { SimpleGrid, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useMemo, useState } from 'react'
+import { call, type Reply } from '../../api/call.ts'
+import { count, percent } from '../../format.ts'
+import { Chart } from '../../parts/chart/Chart.tsx'
+import { gapAt, type Point } from '../../parts/chart/points.ts'
+import { Section } from '../../parts/page/Section.tsx'
+import { QueryResult } from '../../parts/QueryResult.tsx'
+import { text } from '../../text/text.ts'
+import { RangeSelect } from '../traffic/RangeSelect.tsx'
+import { type Range, ranges } from '../traffic/traffic-history.ts'
+import type { Client } from './queries.ts'
+
+type Sample = Reply<'GET /v1/clients/{client_id}/health'>[number]
+
+const hostRanges = ['hour', 'day', 'week'] as const // samples are kept for 7 days
+const minuteSecs = 60
+
+/** CPU, memory and round-trip time of the host, by minute. */
+export function HostHealth({ client: { client_id } }: { readonly client: Client }) {
+  const [range, setRange] = useState<Range>('day')
+  const health = useQuery({
+    queryKey: ['host-health', client_id, range],
+    refetchInterval: 30_000,
+    queryFn: () => {
+      const from = String(Math.floor(Date.now() / 1000) - ranges[range])
+      return call('GET /v1/clients/{client_id}/health', { path: { client_id }, query: { from } })
+    }
+  })
+  return (
+    <Section
+      title={text.clients.host}
+      actions={<RangeSelect value={range} onChange={setRange} of={hostRanges} />}
+    >
+      <QueryResult query={health}>
+        {samples =>
+          samples.length === 0 ? (
+            <Text c="dimmed">{text.clients.noHealth}</Text>
+          ) : (
+            <HealthCharts samples={samples} />
+          )
+        }
+      </QueryResult>
+    </Section>
+  )
+}
+
+function HealthCharts({ samples }: { readonly samples: readonly Sample[] }) {
+  const load = useMemo(
+    () =>
+      toPoints(samples, sample => [
+        sample.cpu_percent / 100,
+        sample.memory_total_bytes === 0 ? null : sample.memory_used_bytes / sample.memory_total_bytes
+      ]),
+    [samples]
+  )
+  const trip = useMemo(() => toPoints(samples, ({ rtt_ms }) => [rtt_ms]), [samples])
+  return (
+    <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="xl">
+      <Chart
+        title={text.clients.load}
+        lines={[
+          { name: text.clients.cpu, color: '--line-a' },
+          { name: text.clients.memory, color: '--line-b' }
+        ]}
+        points={load}
+        format={percent}
+      />
+      <Chart
+        title={text.clients.trip}
+        lines={[{ name: text.clients.trip, color: '--line-a' }]}
+        points={trip}
+        format={ms => `${count(ms)} ms`}
+      />
+    </SimpleGrid>
+  )
+}
+
+/** Returns a point for each sample, and a gap where minutes are missing. */
+function toPoints(
+  samples: readonly Sample[],
+  valuesOf: (sample: Sample) => (number | null)[]
+): readonly Point[] {
+  let last = 0
+  return samples.flatMap(sample => {
+    const at = Date.parse(sample.at) / 1000
+    const values = valuesOf(sample)
+    const gap = last > 0 && at - last > 2 * minuteSecs ? [gapAt(last + minuteSecs, values.length)] : []
+    last = at
+    return [...gap, { at, values }]
+  })
+}
