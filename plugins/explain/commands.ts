@@ -1,7 +1,7 @@
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { escapeControlChars } from '../../kernel/base/log.ts'
 import { Type } from '../../kernel/cli/args.ts'
-import { type Api, defineCommand } from '../../kernel/cli/command.ts'
+import { type Api, defineCommand, type Print } from '../../kernel/cli/command.ts'
 import { findRule, parsePlace, ruleValues } from '../rules/command-exports.ts'
 import type { Explanation } from './schema.ts'
 
@@ -47,7 +47,7 @@ const explain = defineCommand({
     const body = { ...(await findPlace(api, place, protocol)), ...more }
     const explanation = await api.call('POST /v1/explain', { body })
     if (json) print.text(JSON.stringify(explanation, null, 2))
-    else print.done([format(explanation), ...hints(explanation, more)].join('\n'), explanation)
+    else print.done([format(explanation, print), ...hints(explanation, more)].join('\n'), explanation)
     return exitCodes[explanation.outcome]
   }
 })
@@ -72,7 +72,10 @@ const hints = ({ outcome }: Explanation, { probe }: { readonly probe?: boolean }
     : []
 
 /** Formats the deciding step first, then all steps. */
-function format({ outcome, decided_by: { kind, id, reason, rule_name: name }, steps }: Explanation): string {
+function format(
+  { outcome, decided_by: { kind, id, reason, rule_name: name }, steps }: Explanation,
+  { paint }: Pick<Print, 'paint'>
+): string {
   const heading = outcome === 'no_rule' ? 'no rule' : outcome
   const deciding = steps.find(step => step.kind === kind && step.id === id && step.reason === reason)
   const first = [
@@ -82,8 +85,11 @@ function format({ outcome, decided_by: { kind, id, reason, rule_name: name }, st
   const kindWidth = Math.max(8, ...steps.map(step => step.kind.length)) + 2
   const chain = steps.flatMap(({ verdict, kind, text }) =>
     wrapped(text, `${verdict.padEnd(6)}${kind.padEnd(kindWidth)}`)
+      .map(escapeControlChars)
+      .map((line, at) => (at === 0 ? line.replace(verdict, paint) : line))
   )
-  return [...first, '', ...chain].map(line => escapeControlChars(line)).join('\n')
+  const [title = '', ...text] = first.map(escapeControlChars)
+  return [title.replace(heading, paint), ...text, '', ...chain].join('\n')
 }
 
 /** Wraps a text at spaces; further lines are indented to its start. */

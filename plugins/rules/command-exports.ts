@@ -6,6 +6,7 @@ export * from './commands/document.ts'
 export { findRule, findRuleId, parsePlace, RuleArg, ruleValues } from './commands/find-rule.ts'
 export { pushOptions } from './commands/push-options.ts'
 export { deliveryArgs } from './commands/request-parts.ts'
+export { requireExisting } from './commands/rule-selection.ts'
 export type { SavedRule } from './commands/saved-rules.ts'
 
 /** Loads the module that reads saved rules. Few commands need it, and it loads the codec. */

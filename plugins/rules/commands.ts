@@ -8,8 +8,16 @@ import { immutableField } from './codes.ts'
 import { columnSlot, pushOptionsSlot } from './command-slots.ts'
 import { bulk, edit, pause, removeChange, resume, set } from './commands/change-commands.ts'
 import { rulesKind } from './commands/document-kind.ts'
+import { loadEditableFields } from './commands/editable-fields.ts'
 import { findRule, RuleArg } from './commands/find-rule.ts'
-import { formatClient, formatListen, isOnAllClients, printRule } from './commands/print-rule.ts'
+import {
+  formatAddress,
+  formatClient,
+  formatPort,
+  isOnAllClients,
+  printChanged,
+  printRule
+} from './commands/print-rule.ts'
 import { IfOffline, nameArgs, parseTarget, queryText, rulePath, Wait } from './commands/request-parts.ts'
 import {
   addedFilters,
@@ -19,20 +27,17 @@ import {
   selectionArgs
 } from './commands/rule-selection.ts'
 
-/**
- * Narrow terminals omit columns from the right: so the health of targets is beside the state, and the id, which commands can
- * do without, comes last.
- */
+/** Narrow terminals omit columns from the right: so the id, which commands can do without, comes last. */
 const listColumns = (
   rules: readonly RuleRecord[],
   more: readonly Column<RuleRecord>[]
 ): readonly Column<RuleRecord>[] => [
   ...(rules.some(({ name }) => name != null) ? ['name'] : []),
   ['client_name', formatClient],
-  ['listen', formatListen],
+  ['port', formatPort],
   'state',
+  ['targets', ({ targets }) => targets.map(formatAddress).join(', ')],
   ...more.filter(isHealth),
-  ['targets', ({ targets }) => targets.map(hostAndPort).join(', ')],
   ...more.filter(column => !isHealth(column)),
   'owner',
   'state_reason',
@@ -65,7 +70,16 @@ const push = defineCommand({
     protocol: Type.Optional(Type.String({ description: 'tcp (default) or udp.' })),
     prefer_ipv6: Type.Optional(Type.Boolean({ description: 'Try the IPv6 addresses of a name first.' })),
     owner: Type.Optional(Type.String({ description: 'Id of the owner. Default: you.', ...userIds })),
+    placed_by: Type.Optional(
+      Type.String({
+        description: 'Id of the user whose grants count, for operators. Default: you.',
+        ...userIds
+      })
+    ),
     paused: Type.Optional(Type.Boolean({ description: 'Keep the port, and forward nothing.' })),
+    set: Type.Optional(
+      Type.Array(Type.String(), { description: 'Other properties: key=value as in `rule set`.' })
+    ),
     ...nameArgs,
     if_offline: IfOffline,
     ack_timeout_secs: Wait
@@ -74,17 +88,18 @@ const push = defineCommand({
   reads: [pushOptionsSlot],
   extraArgs: filled => Object.assign({}, ...filled(pushOptionsSlot).map(({ value }) => value.args)),
   async run({ api, args, filled, print }) {
-    const { protocol, prefer_ipv6, owner, paused, name, description } = args
+    const { protocol, prefer_ipv6, owner, placed_by, paused, name, description, set = [] } = args
     const options = filled(pushOptionsSlot).map(({ value }) => value)
     const isPlaced = options.some(({ places }) => places?.(args))
     const { client, listen, target = [] } = isPlaced ? withoutClient(args) : args
     if (target.length === 0) throw new Fault(wrongUsage, 'TARGET is missing: give host:port')
     const place = { client, protocol, prefer_ipv6, owner, ...parsePorts(listen) }
-    const given = { paused, name, description } // JSON omits what is not given
+    const given = { placed_by, paused, name, description } // JSON omits what is not given
     const core = { ...place, targets: target.map(parseTarget), ...given }
     const more = await Promise.all(options.map(({ body }) => body(args, api)))
+    if (set.length > 0) more.push((await loadEditableFields(api)).toPatch(set))
     const rule = await pushRule(api, Object.assign(core, ...more), args)
-    printRule(rule, print)
+    printChanged(rule, print)
     return isOnAllClients(rule) ? 0 : exitNotOnAll
   }
 })
@@ -193,9 +208,6 @@ const remove = defineCommand({
 
 export const commands = [push, list, show, set, edit, pause, resume, remove, bulk]
 export const fills = [rulesKind]
-
-const hostAndPort = ({ host, port }: RuleRecord['targets'][number]): string =>
-  `${host.includes(':') ? `[${host}]` : host}:${port}`
 
 /** Parses a port or a range such as 80-90. */
 function parsePorts(listen: string) {

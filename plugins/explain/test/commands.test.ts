@@ -31,7 +31,10 @@ async function explain(args: object, found: object = rule) {
       return explanation
     }
   }
-  const print = { done: (text: string) => lines.push(...text.split('\n')) }
+  const print = {
+    done: (text: string) => lines.push(...text.split('\n')),
+    paint: (word: string) => `<${word}>`
+  }
   const failure = await commands[0]
     ?.run({ args, api, print } as never) // only what the command uses
     .then(() => null)
@@ -52,7 +55,8 @@ t.test('a rule is asked at its port, and the answer has its name', async t => {
   for (const place of ['web', rule.rule_id]) t.same((await explain({ place })).sent, [asked], place)
   const { sent, lines } = await explain({ place: 'paris/web' })
   t.same(sent, [{ ...asked, client: 'paris' }])
-  t.equal(lines[0], `refused: paused, by rule web (${rule.rule_id})`)
+  t.equal(lines[0], `<refused>: paused, by rule web (${rule.rule_id})`)
+  t.equal(lines.at(-1), '<stop>  rule      paused')
 })
 
 t.test('a group rule needs one of its clients', async t => {

@@ -6,7 +6,7 @@ import type { RuleRecord } from '../api/rule-record.ts'
 import { makeMergePatch } from './document.ts'
 import { loadEditableFields } from './editable-fields.ts'
 import { findRule, findRuleId, RuleArg, ruleValues } from './find-rule.ts'
-import { printRule } from './print-rule.ts'
+import { printChanged } from './print-rule.ts'
 import { Existing, nameArgs, queryText, rulePath, Wait } from './request-parts.ts'
 import { addedFilters, changeSelected, type SelectionChange, selectionArgs } from './rule-selection.ts'
 
@@ -57,7 +57,7 @@ export const set = defineCommand({
     const { ack_timeout_secs, existing } = args
     if (only === undefined || other !== undefined || args.dry_run)
       return changeSelected({ ...call, args: { ...args, rule } }, patchChange(api, patch))
-    printRule(
+    printChanged(
       await api.send<RuleRecord>(
         'PATCH',
         `${rulePath(await findRuleId(api, only))}${queryText({ ack_timeout_secs, existing })}`,

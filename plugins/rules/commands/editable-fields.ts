@@ -2,7 +2,7 @@
 import { Fault, wrongUsage } from '../../../kernel/base/errors.ts'
 import type { Api } from '../../../kernel/cli/command.ts'
 import { exactValue } from '../../../kernel/platform/exact-value.ts'
-import { parseQuantity } from '../../../kernel/platform/quantity.ts'
+import { parseQuantity, unitOf } from '../../http/command-exports.ts'
 import { parseTarget } from './request-parts.ts'
 
 /** The JSON Schema keywords that decide how text is parsed. */
@@ -87,8 +87,8 @@ function assign(
 
 function toValue({ type }: Schema, key: string, text: string): unknown {
   if (key === 'targets' && !text.startsWith('[')) return text.split(',').map(parseTarget)
-  if (type === 'integer' && /_(bps|bytes)$/.test(key))
-    return parseQuantity(text) ?? exactValue({ type }, text)
+  const unit = type === 'integer' ? unitOf(key) : null
+  if (unit !== null) return parseQuantity(text, unit) ?? exactValue({ type }, text)
   if (type === 'string' || type === 'integer' || type === 'boolean') return exactValue({ type }, text)
   try {
     return JSON.parse(text)

@@ -51,12 +51,14 @@ type ListRules = (api: Reader, text: string) => Promise<readonly RuleRecord[]>
 const listRules = (api: Reader, filter: Parameters<typeof queryText>[0]): Promise<RuleRecord[]> =>
   api.list<RuleRecord>(`/v1/rules${queryText(filter)}`)
 
-const placeForm = /^(?<client>.+):(?<port>\d{1,5})(?:\/(?<protocol>tcp|udp))?$/s
+const placeForm = /^(?<client>.+):(?<port>\d{1,5})(?:\/(?<protocol>tcp|udp))?$/is
 
 /** Splits CLIENT:PORT or CLIENT:PORT/PROTOCOL at the last colon. Returns null for other text. */
 export function parsePlace(text: string) {
   const { client, port, protocol } = placeForm.exec(text)?.groups ?? {}
-  return client === undefined ? null : { client, port: Number(port), protocol: protocol ?? 'tcp' }
+  return client === undefined
+    ? null
+    : { client, port: Number(port), protocol: protocol?.toLowerCase() ?? 'tcp' }
 }
 
 const byPlace: ListRules = async (api, text) => {

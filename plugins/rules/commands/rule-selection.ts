@@ -48,8 +48,8 @@ export const selectionArgs = {
 }
 
 interface Filter {
-  readonly client?: string
-  readonly owner?: string
+  readonly client?: string | undefined
+  readonly owner?: string | undefined
   readonly state?: string
 }
 
@@ -58,6 +58,7 @@ interface RuleSelection extends Filter {
   readonly ack_timeout_secs?: number
   readonly existing?: string
   readonly atomic?: boolean
+  readonly yes?: boolean
   readonly dry_run?: boolean
 }
 
@@ -86,9 +87,17 @@ export async function listMatching(
   const { client, owner, state } = args
   const given = { client, owner, state, ...more, ...addedQuery(filled(listOptionSlots.rule), args) }
   const rules = await api.list<RuleRecord>(`/v1/rules${queryText(given)}`)
-  if (rules.length === 0 && client !== undefined) await findClientId(api, client)
-  if (rules.length === 0 && owner !== undefined) await api.get(`/v1/users/${encodeURIComponent(owner)}`)
+  if (rules.length === 0) await requireExisting(api, { client, owner })
   return rules
+}
+
+/** Throws if the client or the owner that a list was filtered by does not exist. */
+export async function requireExisting(
+  api: Api,
+  { client, owner }: Pick<Filter, 'client' | 'owner'>
+): Promise<void> {
+  if (client !== undefined) await findClientId(api, client)
+  if (owner !== undefined) await api.get(`/v1/users/${encodeURIComponent(owner)}`)
 }
 
 /**
@@ -106,8 +115,12 @@ export async function changeSelected(call: Call<RuleSelection>, change: Selectio
     await change.one(only, query)
     return print.done(`rule ${args.rule?.[0] ?? only} is ${change.done}`, { [change.done]: ids, refused: [] })
   }
-  const body = { ids, ...change.body, ...(atomic && { atomic }), ...(isDry && { dry_run: true }) }
-  const { results } = await api.send<{ results: readonly Result[] }>('POST', `/v1/rules/bulk${query}`, body)
+  const send = async (more: object): Promise<readonly Result[]> => {
+    const body = { ids, ...change.body, ...more }
+    return (await api.send<{ results: readonly Result[] }>('POST', `/v1/rules/bulk${query}`, body)).results
+  }
+  if (!isDry && !atomic && !args.yes) await confirmRest(await send({ dry_run: true }), call, change)
+  const results = await send({ ...(atomic && { atomic }), ...(isDry && { dry_run: true }) })
   await report(results, { api, print }, isDry ? `would be ${change.done}` : `are ${change.done}`, change.done)
 }
 
@@ -135,6 +148,22 @@ async function selectIds(
   return rules.map(({ rule_id }) => rule_id)
 }
 
+/** Asks before a change that some of the rules would refuse. */
+async function confirmRest(
+  results: readonly Result[],
+  { confirm }: Pick<Call<object>, 'confirm'>,
+  { verb }: Pick<SelectionChange, 'verb'>
+): Promise<void> {
+  const refused = results.filter(({ error }) => error).map(formatRefusal)
+  const left = results.length - refused.length
+  if (refused.length === 0 || left === 0) return // with none left, the refusals are reported
+  const more = refused.length > 1 ? ` (and ${refused.length - 1} more)` : ''
+  await confirm(`${refused[0]}${more}. ${verb} the other ${left}?`, { unattended: 'refuse' })
+}
+
+const formatRefusal = ({ rule_id: id, rule_name: name, error }: Result): string =>
+  `${name === undefined ? id : `${name} (${id})`}  ${error?.code}: ${error?.message}`
+
 function ruleLines(rules: readonly RuleRecord[]): string[] {
   const names = rules
     .slice(0, maxShown)
@@ -150,8 +179,7 @@ async function report(
 ): Promise<void> {
   const refused = results.filter(({ error }) => error)
   const changed = results.filter(({ error }) => !error).map(({ rule_id }) => rule_id)
-  const nameOf = ({ rule_id: id, rule_name: name }: Result) => (name === undefined ? id : `${name} (${id})`)
-  const lines = refused.map(one => `${nameOf(one)}  ${one.error?.code}: ${one.error?.message}`)
+  const lines = refused.map(formatRefusal)
   const summary = `${changed.length} of ${results.length} rules ${text}`
   print.done([...lines, summary].join('\n'), { [done]: changed, refused })
   const [first] = refused

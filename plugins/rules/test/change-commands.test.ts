@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { type ErrorCode, Fault } from '../../../kernel/base/errors.ts'
+import { type ErrorCode, Fault, wrongUsage } from '../../../kernel/base/errors.ts'
 import type { Api, CommandCall } from '../../../kernel/cli/command.ts'
 import type { RuleRecord } from '../api/rule-record.ts'
 import { commands } from '../commands.ts'
@@ -100,9 +100,26 @@ t.test('rules are paused and resumed together, and one refusal does not stop the
 
   t.match(await run('rule pause', { rule: [id, id] }), { printed: [`rule ${id} is paused`], failure: null })
   t.match(await app.get(id), { state: 'paused' })
-  const { printed, failure } = await run('rule resume', { rule: [none, id] })
+  const { printed, failure } = await run('rule resume', { rule: [none, id], yes: true })
   t.match(printed, [`${none}  rule_not_found: there is no rule ${none}\n1 of 2 rules are resumed`])
   t.match(failure, { message: `1 of 2 rules are refused; the first: there is no rule ${none}` })
+})
+
+t.test('what some rules would refuse is told before any of them changes', async t => {
+  const { app, id, run } = await commandFixture(t)
+  const asked: unknown[] = []
+  const confirm: CommandCall<object>['confirm'] = async (question, { unattended } = {}) => {
+    asked.push(question, unattended)
+    throw new Fault(wrongUsage, 'not confirmed')
+  }
+
+  t.match((await run('rule pause', { rule: [none, id] }, { confirm })).failure, { message: 'not confirmed' })
+  t.same(asked, [`${none}  rule_not_found: there is no rule ${none}. Pause the other 1?`, 'refuse'])
+  t.match(await app.get(id), { state: 'active' })
+
+  const agreed = await run('rule pause', { rule: [none, id] }, { confirm: async () => {} })
+  t.match(agreed, { failure: { message: /1 of 2 rules are refused/ } })
+  t.match(await app.get(id), { state: 'paused' })
 })
 
 t.test('rules that match a filter are shown, confirmed and changed together', async t => {

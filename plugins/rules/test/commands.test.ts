@@ -150,8 +150,8 @@ t.test(
       if (output === 'json') t.same(JSON.parse(lines.join('')), [rule])
       else
         t.match(lines, [
-          /^CLIENT_NAME +LISTEN +STATE +TARGETS +PACE_SECS +OWNER +STATE_REASON +RULE_ID$/,
-          /^edge +tcp\/80-90 +active +a\.example:80, \[2001:db8::5\]:443 +7 .* 01$/
+          /^CLIENT_NAME +PORT +STATE +TARGETS +PACE_SECS +OWNER +STATE_REASON +RULE_ID$/,
+          /^edge +80-90 +active +a\.example:80, \[2001:db8::5\]:443 +7 .* 01$/
         ])
     }
   }
@@ -178,7 +178,12 @@ t.test('several rules are removed with one request, and one refusal does not sto
       },
       refusal: async () => new Fault(ruleNotFound, error.message)
     }
-    const call = { args: { rule: [a, gone, a] }, api, filled, print } as unknown as CommandCall<never>
+    const call = {
+      args: { rule: [a, gone, a], yes: true },
+      api,
+      filled,
+      print
+    } as unknown as CommandCall<never>
     const failure = await commands
       .find(({ name }) => name === 'rule remove')
       ?.run(call)

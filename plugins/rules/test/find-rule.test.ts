@@ -64,6 +64,7 @@ t.test('the first form that exists counts', async t => {
   t.equal(await find('paris:53/udp'), named, 'CLIENT/NAME, while nothing listens there')
   const dns = await pushOn('paris', 53, { protocol: 'udp' })
   t.equal(await find('paris:53/udp'), dns)
+  t.equal(await find('paris:53/UDP'), dns, 'in any case')
 })
 
 t.test('a name of several rules is refused with all of them and their owners', async t => {
@@ -134,10 +135,10 @@ t.test('rule list fits into 80 columns: the id is omitted first', async t => {
   await list?.run({ args: {}, api, filled, print } as never) // only what the command uses
 
   t.match(lines, [
-    /^NAME +CLIENT_NAME +LISTEN +STATE +HEALTH +TARGETS +TLS_NAME/,
-    /^web +paris +tcp\/18080 +active +unknown +127\.0\.0\.1:19091 +-/,
-    /^- +paris +tcp\/18443 +active +unknown +127\.0\.0\.1:19091 +shop\.example/,
-    /^- +paris +tcp\/18443 +active +unknown +127\.0\.0\.1:19091 +blog\.example/
+    /^NAME +CLIENT_NAME +PORT +STATE +TARGETS +HEALTH +TLS_NAME/,
+    /^web +paris +18080 +active +127\.0\.0\.1:19091 +unknown +-/,
+    /^- +paris +18443 +active +127\.0\.0\.1:19091 +unknown +shop\.example/,
+    /^- +paris +18443 +active +127\.0\.0\.1:19091 +unknown +blog\.example/
   ])
   for (const line of lines) t.ok(line.length <= 80, line)
   t.match(omitted, [/rule_id; use a wider terminal/])
@@ -150,7 +151,7 @@ t.test('rule set --name and --description name a rule', async t => {
     (await call<RuleRecord>(method, path, body)).body
   const set = commands.find(({ name }) => name === 'rule set')
   const run = (args: object) =>
-    set?.run({ args, api: { ...api, send }, filled: () => [], print: { data() {} } } as never)
+    set?.run({ args, api: { ...api, send }, filled: () => [], print: { done() {} } } as never)
 
   await run({ rule: ['paris:8080'], name: 'web', description: 'a=b, the shop' })
   t.match(await get(id), { name: 'web', description: 'a=b, the shop' })

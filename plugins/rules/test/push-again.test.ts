@@ -79,7 +79,7 @@ async function fixture(t: Test, react: NonNullable<Parameters<RulesFixture['conn
       args: { client: 'edge', target: ['10.0.0.1:80'], ...args },
       api,
       filled: () => [],
-      print: { data: (value: unknown) => (printed = value) }
+      print: { done: (_: string, value: object) => (printed = value) }
     } as unknown as CommandCall<never>
     const ended = await commands
       .find(({ name }) => name === 'rule push')
