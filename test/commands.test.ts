@@ -12,6 +12,7 @@ import { Fault } from '../kernel/base/errors.ts'
 import { kernelCodes } from '../kernel/plugin-problems.ts'
 import { completion } from '../plugins/cli/program/completion.ts'
 import { convertArgs } from '../plugins/cli/program/convert-args.ts'
+import { sections } from '../plugins/cli/program/help-sections.ts'
 import { filledBare, withExtraArgs } from '../plugins/cli/program/installed-commands.ts'
 import { openProgram } from '../plugins/cli/program/program.ts'
 
@@ -105,6 +106,21 @@ t.test('each command has --help and --output', async t => {
     t.match(text, `Usage: sluice ${name} [options]`)
     t.match(text, /--output <format>/)
   }
+})
+
+t.test('the help has a section for each command, and no word without a command', async t => {
+  const { text } = await parse(['--help'])
+  const words = new Set(all.map(({ name }) => name.split(' ')[0]))
+
+  const headings = text.split('\n').filter(line => /^\S.*:$/.test(line))
+  t.same(headings, ['Options:', ...Object.keys(sections)], 'none for other plugins')
+  t.same(
+    Object.values(sections)
+      .flat()
+      .filter(word => !words.has(word)),
+    []
+  )
+  t.notMatch(text, /^ {2}complete /m, 'only completion scripts run it')
 })
 
 t.test('docs/CLI.md explains every exit code of the error table', async t => {

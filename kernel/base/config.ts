@@ -1,9 +1,9 @@
 import { isIP, isIPv6 } from 'node:net'
-import { closestMatch } from 'leven'
 import { type TObject, type TSchema, type TStringOptions, Type } from 'typebox'
 import type { TLocalizedValidationError } from 'typebox/error'
 import { Default, Errors } from 'typebox/value'
 import { Fault, startupInvalid } from './errors.ts'
+import { suggestion } from './suggestion.ts'
 
 type Table = Record<string, unknown>
 
@@ -84,16 +84,6 @@ function problemsOf(
 
 const allowedValue = ({ params }: TLocalizedValidationError): unknown[] =>
   'allowedValue' in params ? [params.allowedValue] : []
-
-/** Returns '; did you mean NAME?', or '' if no name is close enough. */
-export function suggestion(word: string, names: readonly string[]): string {
-  const name = closestName(word, names)
-  return name === null ? '' : `; did you mean ${name}?`
-}
-
-/** Returns the name with the fewest edits, or null if none is close enough. */
-export const closestName = (word: string, names: readonly string[]): string | null =>
-  closestMatch(word, names, { maxDistance: Math.floor(Math.max(2, word.length / 3)) }) ?? null
 
 /** Throws all problems as one Fault. */
 export function throwProblems(problems: readonly string[]): void {

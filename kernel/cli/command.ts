@@ -88,8 +88,8 @@ export interface Api {
   send<T>(method: 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: object): Promise<T>
 }
 
-/** A field name, or a name and a function that formats the cell. */
-export type Column<R> = string | readonly [name: string, cell: (row: R) => string]
+/** A field name, or a name and a function that returns the cell. Numbers get the unit of the name: '_bytes', '_bps'. */
+export type Column<R> = string | readonly [name: string, cell: (row: R) => string | number]
 
 export interface Print {
   readonly format: 'table' | 'json' // of --output
@@ -103,6 +103,8 @@ export interface Print {
   text(text: string): void
   /** Prints a remark on standard error. */
   note(text: string): void
+  /** Returns the word for tables, colored at a terminal if it is a state such as 'active' or 'stop'. */
+  paint(word: string): string
 }
 
 const noArgs = Type.Object({})

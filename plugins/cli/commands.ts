@@ -29,7 +29,13 @@ export const commands: readonly Command[] = [
     name: 'config check',
     summary:
       'Check what a start of the server would refuse: file, environment, plugins, certificates, directory, addresses. The server can stay running.',
-    examples: ['sluice config check --config /etc/sluice/server.toml'],
+    examples: ['sluice config check /etc/sluice/server.toml'],
+    args: Type.Object({
+      file: Type.Optional(
+        Type.String({ description: 'The TOML configuration; default: --config, else SVC_CONFIG.' })
+      )
+    }),
+    positional: ['file'],
     needs: 'data',
     async run({ check, print }) {
       await check()

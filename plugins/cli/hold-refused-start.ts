@@ -10,6 +10,10 @@ const finalCodes: readonly number[] = [2, 4, 78]
 export async function holdRefusedStart(words: readonly string[], { exit, code }: ErrorCode): Promise<void> {
   const isService = words[0] === 'server' || words.join(' ') === 'agent run'
   if (!isService || !finalCodes.includes(exit)) return
+  if (process.env['SVC_HOLD_REFUSED_START'] !== 'true') {
+    process.stderr.write('SVC_HOLD_REFUSED_START must be true or false; this process does not wait\n')
+    return
+  }
   const { promise, resolve } = Promise.withResolvers<void>()
   const keepAlive = setInterval(() => {}, 2 ** 30)
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve())

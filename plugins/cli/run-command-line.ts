@@ -1,7 +1,9 @@
+import { isUtf8 } from 'node:buffer'
 import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { CommanderError } from 'commander'
 import { systemClock } from '../../kernel/base/clock.ts'
-import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
+import { type ErrorCode, Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { escapeControlChars } from '../../kernel/base/log.ts'
 import { Releases } from '../../kernel/base/releases.ts'
 import { ownVersion } from '../../kernel/base/version.ts'
@@ -45,6 +47,7 @@ export async function runCommandLine(argv: readonly string[], source: Source): P
   const isJson = valueIn(argv, '--output') === 'json'
   const output = openStandardOutput(process.stdout)
   try {
+    await refuseReplacedBytes(argv)
     const words = wordsIn(argv)
     const file = await readServerConfig(argv, words)
     const installed = new InstalledCommands({
@@ -80,18 +83,29 @@ export async function runCommandLine(argv: readonly string[], source: Source): P
   } catch (error) {
     if (error instanceof CommanderError) {
       if (isJson) printErrorAsJson(new Fault(wrongUsage, error.message.replace(/^error: /, '')))
-      return wrongUsage.exit // commander has already printed the message
+      return hold(argv, wrongUsage) // commander has already printed the message
     }
     if (!(error instanceof Fault)) throw error
     if (isJson) printErrorAsJson(error)
     else if (error.message !== '') printError(error)
-    if (process.env['SVC_HOLD_REFUSED_START'] === 'true')
-      await (await import('./hold-refused-start.ts')).holdRefusedStart(
-        wordsIn(argv).slice(0, 2),
-        error.errorCode
-      )
-    return error.errorCode.exit
+    return hold(argv, error.errorCode)
   }
+}
+
+/** Waits with the exit code if the environment asks for it. Returns the code. */
+async function hold(argv: readonly string[], errorCode: ErrorCode): Promise<number> {
+  if ((process.env['SVC_HOLD_REFUSED_START'] ?? 'false') !== 'false')
+    await (await import('./hold-refused-start.ts')).holdRefusedStart(wordsIn(argv).slice(0, 2), errorCode)
+  return errorCode.exit
+}
+
+/** Node replaces bytes of arguments that are not UTF-8. */
+async function refuseReplacedBytes(argv: readonly string[]): Promise<void> {
+  const at = argv.findIndex(word => word.includes('\ufffd'))
+  if (at < 0) return
+  const given = await readFile('/proc/self/cmdline').catch(() => null) // not Linux: the character is taken as written
+  if (given && !isUtf8(given))
+    throw new Fault(wrongUsage, `argument ${at + 1} is not UTF-8; type it in UTF-8`)
 }
 
 /**
@@ -103,9 +117,16 @@ async function readServerConfig(
   [first = '']: readonly string[]
 ): Promise<ConfigFile | null> {
   if (/^(agent|plugin)$/.test(first)) return null
-  const path = valueIn(argv, '--config') ?? process.env['SVC_CONFIG']
+  const path = checkedFile(argv) ?? valueIn(argv, '--config') ?? process.env['SVC_CONFIG']
   if (path === undefined || (first === 'setup' && !existsSync(path))) return null
   return (await import('../../kernel/platform/config-file.ts')).readConfigFile(path)
+}
+
+/** Returns FILE of `config check FILE`. */
+function checkedFile(argv: readonly string[]): string | undefined {
+  const at = argv.indexOf('config')
+  const file = at >= 0 && argv[at + 1] === 'check' ? argv[at + 2] : undefined
+  return file?.startsWith('-') ? undefined : file
 }
 
 /** Prints the error in the format of an API reply. */
@@ -168,7 +189,8 @@ async function execute({ command, filled }: LoadedCommand, given: Args, context:
       format,
       text => output.write(`${text}\n`),
       text => void process.stderr.write(`${text}\n`),
-      process.stdout.isTTY ? terminal() : undefined
+      process.stdout.isTTY ? terminal() : undefined,
+      given['bytes'] === true ? 'exact' : 'short'
     ),
     confirm: openConfirm({ input: process.stdin, isConfirmed: given['yes'] === true }),
     input: process.stdin,
@@ -184,13 +206,28 @@ async function execute({ command, filled }: LoadedCommand, given: Args, context:
   try {
     return (await command.run(call)) ?? 0
   } catch (error) {
-    if (error !== stop.signal.reason) throw error
-    return 0 // stopped before it began
+    if (error === stop.signal.reason) return 0 // stopped before it began
+    throw await withSuggestion(error, command, call)
   } finally {
     stop.abort()
     await acquired.run()
     restoreOwner()
   }
+}
+
+const exitNotFound = 8
+
+/** Adds the closest name to the error if an object of the command does not exist. */
+async function withSuggestion(
+  error: unknown,
+  command: LoadedCommand['command'],
+  { args, api }: Pick<CommandCall<Args>, 'args' | 'api'>
+): Promise<unknown> {
+  const isNotFound = error instanceof Fault && error.errorCode.exit === exitNotFound
+  if (!isNotFound || command.needs !== 'api') return error
+  const { suggestName } = await import('./program/suggest-name.ts')
+  error.message += await suggestName(command, args, api)
+  return error
 }
 
 function warnOfTrust({ firstTrusted }: Pick<Manifests, 'firstTrusted'>): void {

@@ -24,6 +24,7 @@ t.test('commands show, set and clear the endpoint', async t => {
         value() {},
         text() {},
         note() {},
+        paint: word => word,
         format: 'table'
       }
     }

@@ -1,5 +1,5 @@
 import { Type } from '../../../kernel/cli/args.ts'
-import { defineCommand } from '../../../kernel/cli/command.ts'
+import { type Api, defineCommand } from '../../../kernel/cli/command.ts'
 
 /** Prints values for shell completion. */
 export const completeValues = defineCommand({
@@ -14,16 +14,23 @@ export const completeValues = defineCommand({
   }),
   positional: ['path', 'property'],
   async run({ api, args: { path, property }, print }) {
-    const rows = await api.get<readonly Readonly<Record<string, unknown>>[]>(path) // the first page
-    const forms = property.split(',')
-    const values = forms.flatMap(form => rows.flatMap(row => formatValue(form, row) ?? []))
-    print.text(
-      [...new Set(values)]
-        .filter(value => !/\p{C}/u.test(value)) // a line break would begin another value
-        .join('\n')
-    )
+    const values = await listValues(api, [path, property])
+    print.text(values.filter(isWord).join('\n'))
   }
 })
+
+/** A line break would begin another value, and a dash an option. */
+const isWord = (value: string): boolean => !/\p{C}|^-/u.test(value)
+
+/** Returns the values of an argument that are on the first page of its list, each once. */
+export async function listValues(
+  api: Pick<Api, 'get'>,
+  [path, property]: readonly [path: string, property: string]
+): Promise<string[]> {
+  const rows = await api.get<readonly Readonly<Record<string, unknown>>[]>(path)
+  const forms = property.split(',')
+  return [...new Set(forms.flatMap(form => rows.flatMap(row => formatValue(form, row) ?? [])))]
+}
 
 /** Replaces the names of properties in a form such as client_name:listen_port. Returns null if one has no value. */
 function formatValue(form: string, row: Readonly<Record<string, unknown>>): string | null {

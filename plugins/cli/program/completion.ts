@@ -112,7 +112,7 @@ const bash = (entries: readonly Entry[]): string => `_sluice_offer() {
   local line quoted
   while IFS= read -r line; do
     case $line in '') continue ;; "$2"*) ;; *) continue ;; esac
-    case $2:$line in -*|*:[!-]*) ;; *) continue ;; esac
+    case $line in -*) case $2 in -*) ;; *) continue ;; esac ;; esac
     printf -v quoted %q "$line"
     case $1 in ?) # inside quotes
       case $line in *[!a-zA-Z0-9_.:@%+,/=\\ -]*) continue ;; esac
@@ -122,7 +122,7 @@ const bash = (entries: readonly Entry[]): string => `_sluice_offer() {
   done
 }
 _sluice() {
-  local cur=\${COMP_WORDS[COMP_CWORD]} line='' words='' word before='' values='' count=0 plain quote='' newline=$'\\n'
+  local cur=\${COMP_WORDS[COMP_CWORD]} line='' words='' word before='' values='' count=0 skip plain quote='' newline=$'\\n'
   COMPREPLY=()
   for word in "\${COMP_WORDS[@]:1:$((COMP_CWORD - 1))}"; do
     case $before:$word in
@@ -145,7 +145,8 @@ ${posix(entries)}
 ${posix(entries.filter(({ name }) => name !== '' && !name.includes(' '))).replaceAll(/^/gm, '  ')}
       esac ;;
   esac
-  for word in "$before" "$((count - 2))"; do
+  case $line in *' '*) skip=2 ;; *) skip=1 ;; esac
+  for word in "$before" "$((count - skip))"; do
     case $line:$word in
 ${valueCases(entries)}
     esac

@@ -1,7 +1,7 @@
 import type { TObject } from 'typebox'
 import { Fault, wrongUsage } from '../../../kernel/base/errors.ts'
 import { exactValue } from '../../../kernel/platform/exact-value.ts'
-import { parseQuantity, quantityHelp } from '../../../kernel/platform/quantity.ts'
+import { parseQuantity, quantityHelp, type Unit } from '../../http/command-exports.ts'
 
 type Args = Readonly<Record<string, unknown>>
 
@@ -22,13 +22,15 @@ export function convertArgs(args: TObject, given: Args): Args {
 const convert = (schema: Schema | undefined, given: unknown): unknown => {
   if (Array.isArray(given)) return given.map(item => convert(schema?.items, item))
   if (typeof given !== 'string') return given
-  return (schema?.takesUnits && parseQuantity(given)) || exactValue(schema, given)
+  const choice = schema?.anyOf?.find(branch => branch.const === given.toLowerCase())
+  if (choice) return choice.const // 'TCP' is tcp
+  return (schema?.unit && parseQuantity(given, schema.unit)) || exactValue(schema, given)
 }
 
 /** The JSON Schema keywords that arguments are validated by. */
 interface Schema {
   readonly type?: string
-  readonly takesUnits?: boolean // '500M'
+  readonly unit?: Unit // '500M' is a value, too
   readonly const?: unknown
   readonly enum?: readonly unknown[]
   readonly anyOf?: readonly Schema[]
@@ -49,7 +51,7 @@ function problemOf(schema: Schema, value: unknown): string | null {
     return problems.includes(null) ? null : (problems[0] ?? null)
   }
   if (schema.type !== undefined && !isOfType(schema.type, value))
-    return `must be ${/^[aeio]/.test(schema.type) ? 'an' : 'a'} ${schema.type}${schema.takesUnits ? `, with or without a unit: ${quantityHelp}` : ''}`
+    return `must be ${/^[aeio]/.test(schema.type) ? 'an' : 'a'} ${schema.type}${schema.unit ? `, with or without a unit: ${quantityHelp(schema.unit)}` : ''}`
   if (Array.isArray(value)) {
     const { minItems = 0, maxItems = Number.POSITIVE_INFINITY, items = {} } = schema
     if (value.length < minItems) return `must not have fewer than ${minItems} items`

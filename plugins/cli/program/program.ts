@@ -1,7 +1,8 @@
 import { type OutputConfiguration, Command as Program } from 'commander'
 import type { TObject, TSchema } from 'typebox'
 import type { Command } from '../../../kernel/cli/command.ts'
-import { quantityHelp } from '../../../kernel/platform/quantity.ts'
+import { quantityHelp, type Unit } from '../../http/command-exports.ts'
+import { compareCommands, isHidden, lastSection, sectionOf } from './help-sections.ts'
 import type { Described } from './installed-commands.ts'
 
 type Args = Readonly<Record<string, unknown>>
@@ -29,6 +30,7 @@ const needsOptions: Readonly<Record<Command['needs'], readonly Option[]>> = {
 const addedTo = ({ args, needs }: Described): readonly Option[] => [
   ...('config' in args.properties ? [] : [configOption]),
   ...needsOptions[needs],
+  ['--bytes', 'Print bytes and bits in full, without units.'],
   ['--output <format>', 'table or json', 'table']
 ]
 
@@ -46,6 +48,8 @@ export function openProgram<C extends Described>(
     .exitOverride()
     .configureOutput(streams)
     .showHelpAfterError('see --help')
+    .commandsGroup(lastSection)
+    .helpCommand(true)
   const groups = new Map<string, Program>()
   /** Returns the next words of a group, as its description: 'list, show'. */
   const verbsOf = (group: string): string => {
@@ -59,16 +63,21 @@ export function openProgram<C extends Described>(
     const present = words.length === 0 ? program : groups.get(name)
     if (present) return present
     const word = words.at(-1) ?? ''
-    const group = groupOf(words.slice(0, -1)).command(word).description(verbsOf(name)).exitOverride()
+    const parent = groupOf(words.slice(0, -1))
+    const group = addTo(parent, word).description(verbsOf(name))
     groups.set(name, group)
     return group
   }
+  const addTo = (parent: Program, word: string, isAlias = false): Program => {
+    const sub = parent.command(word, { hidden: isAlias || isHidden(word) }).exitOverride()
+    return parent === program ? sub.helpGroup(sectionOf(word)) : sub
+  }
 
-  for (const command of commands.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+  for (const command of commands.toSorted((a, b) => compareCommands(a.name, b.name))) {
     const words = command.name.split(' ')
     const parent = groupOf(words.slice(0, -1))
-    const add = (word: string, options: { readonly hidden: boolean }): void => {
-      const sub = parent.command(word, options).description(command.summary).exitOverride()
+    const add = (word: string, isAlias?: boolean): void => {
+      const sub = addTo(parent, word, isAlias).description(command.summary)
       describe(sub, command)
       sub.action(async (...given: unknown[]) => {
         const options = sub.optsWithGlobals()
@@ -76,8 +85,8 @@ export function openProgram<C extends Described>(
         await run(command, { ...snake(options), ...bare })
       })
     }
-    add(words.at(-1) ?? '', { hidden: false })
-    for (const alias of command.aliases ?? []) add(alias, { hidden: true })
+    add(words.at(-1) ?? '')
+    for (const alias of command.aliases ?? []) add(alias, true)
   }
   return program
 }
@@ -115,8 +124,8 @@ export const optionsOf = (command: Described): string[] => [
 export const flagOf = (name: string): string => `--${name.replaceAll('_', '-')}`
 
 function descriptionOf(schema: TSchema): string {
-  const { description = '', takesUnits = false } = schema as { description?: string; takesUnits?: boolean } // our schema keyword
-  return takesUnits ? `${description} Units: ${quantityHelp}.` : description
+  const { description = '', unit } = schema as { description?: string; unit?: Unit } // our schema keyword
+  return unit === undefined ? description : `${description} Units: ${quantityHelp(unit)}.`
 }
 
 const snake = (options: Args): Args =>

@@ -1,5 +1,6 @@
 import { escapeControlChars } from '../../../kernel/base/log.ts'
 import type { Column, Print } from '../../../kernel/cli/command.ts'
+import { formatQuantity, unitOf } from '../../http/command-exports.ts'
 import { type ColumnSize, cut, fit, pad, widthOf } from './column-width.ts'
 
 type Row = Readonly<Record<string, unknown>>
@@ -13,21 +14,25 @@ export interface Terminal {
 }
 type Style = 'bold' | 'green' | 'yellow' | 'red'
 
+/** Numbers of bytes and bits in tables: '1.5 MB', or all digits. */
+type Numbers = 'short' | 'exact'
+
 /** Prints results as tables or JSON. `out` writes to standard output, `err` to standard error. */
 export function openPrint(
   output: 'table' | 'json',
   out: (text: string) => void,
   err: (text: string) => void,
-  terminal?: Terminal
+  terminal?: Terminal,
+  numbers: Numbers = 'short'
 ): Print {
   const json = (value: object): void => out(JSON.stringify(value, null, 2))
   return {
     format: output,
     data(value, columns, last) {
       if (output === 'json') return json(value)
-      if (!Array.isArray(value)) out(record(value as Row, columns, terminal))
+      if (!Array.isArray(value)) out(record(value as Row, columns, { terminal, numbers }))
       else {
-        const { text, omitted } = table(value as readonly Row[], columns, terminal) // rows of the API
+        const { text, omitted } = table(value as readonly Row[], columns, { terminal, numbers }) // rows of the API
         out(text)
         if (omitted.length > 0) err(`omitted: ${omitted.join(', ')}; use a wider terminal or --output json`)
       }
@@ -36,29 +41,39 @@ export function openPrint(
     done: (text, result) => (output === 'json' ? json(result) : out(text)),
     value: (name, text) => (output === 'json' ? json({ [name]: text }) : out(text)),
     text: out,
-    note: err
+    note: err,
+    paint: word => (output === 'json' ? word : painted(word, terminal))
   }
 }
 
-function record(row: Row, columns: readonly Cell[] = Object.keys(row), terminal?: Terminal): string {
+interface Format {
+  readonly terminal: Terminal | undefined
+  readonly numbers: Numbers
+}
+
+function record(
+  row: Row,
+  columns: readonly Cell[] = Object.keys(row),
+  { terminal, numbers }: Format
+): string {
   const shown = columns.filter(column => typeof column !== 'string' || column in row).map(nameOf)
   const width = Math.max(0, ...shown.map(widthOf))
   return columns
     .filter(column => typeof column !== 'string' || column in row)
     .map(column => {
       const name = nameOf(column)
-      const cell = cellOf(row, column)
+      const cell = cellOf(row, column, numbers)
       const age = terminal && isTime(cell) ? ` (${ageOf(Date.parse(cell), terminal.now)})` : ''
       return `${pad(name, width)}  ${paintedCell(name, cell, terminal)}${age}`.trimEnd()
     })
     .join('\n')
 }
 
-function table(rows: readonly Row[], given: readonly Cell[] | undefined, terminal: Terminal | undefined) {
+function table(rows: readonly Row[], given: readonly Cell[] | undefined, { terminal, numbers }: Format) {
   if (rows.length === 0) return { text: 'none', omitted: [] }
   const columns = given ?? scalars(rows)
   const names = columns.map(nameOf)
-  const cells = rows.map(row => columns.map(column => shortened(cellOf(row, column), terminal)))
+  const cells = rows.map(row => columns.map(column => shortened(cellOf(row, column, numbers), terminal)))
   const measured = names.map((name, at): ColumnSize => {
     const texts = cells.map(row => row[at] ?? '')
     const width = texts.reduce((max, cell) => Math.max(max, widthOf(cell)), widthOf(name))
@@ -81,8 +96,11 @@ function table(rows: readonly Row[], given: readonly Cell[] | undefined, termina
   return { text: [head, ...body].join('\n'), omitted: names.slice(widths.length) }
 }
 
-/** Short cells, numbers and times must not be cut: a part would be a different value. */
-const isExact = (cell: string): boolean => cell.length <= 16 || /^\d+$/.test(cell) || isTime(cell)
+/** Short cells, numbers, times and addresses must not be cut: a part would be a different value. */
+const isExact = (cell: string): boolean =>
+  cell.length <= 16 || /^\d+$/.test(cell) || isTime(cell) || isAddress(cell)
+
+const isAddress = (cell: string): boolean => cell.length <= 32 && /^\S+:\d+$/.test(cell)
 
 const isTime = (cell: string): boolean => /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(cell)
 
@@ -94,29 +112,43 @@ const styles: Readonly<Record<string, Style>> = {
   connected: 'green',
   healthy: 'green',
   ok: 'green',
+  pass: 'green',
+  forwarded: 'green',
   pending: 'yellow',
   draining: 'yellow',
   unknown: 'yellow',
   warning: 'yellow',
+  warn: 'yellow',
   disconnected: 'yellow',
   paused: 'yellow',
   outside_schedule: 'yellow',
   expired: 'yellow',
   failed: 'red',
+  fail: 'red',
+  stop: 'red',
+  refused: 'red',
+  'no rule': 'red',
   revoked: 'red',
   down: 'red',
   error: 'red'
 }
 
 function paintedCell(name: string, cell: string, terminal: Terminal | undefined): string {
-  const style = /(^|_)(state|status|health)$/.test(name) ? styles[cell.replace(/: .*/, '')] : undefined
-  return style && terminal ? terminal.paint(style, cell) : cell
+  return /(^|_)(state|status|health)$/.test(name) ? painted(cell, terminal) : cell
+}
+
+function painted(text: string, terminal: Terminal | undefined): string {
+  const style = styles[text.replace(/: .*/, '')]
+  return style && terminal ? terminal.paint(style, text) : text
 }
 
 const nameOf = (column: Cell): string => (typeof column === 'string' ? column : column[0])
 
-const cellOf = (row: Row, column: Cell): string =>
-  text(typeof column === 'string' ? row[column] : column[1](row as never)) // the command passed the row
+function cellOf(row: Row, column: Cell, numbers: Numbers): string {
+  const value = typeof column === 'string' ? row[column] : column[1](row as never) // the command passed the row
+  const unit = numbers === 'short' && typeof value === 'number' ? unitOf(nameOf(column)) : null
+  return unit === null ? text(value) : formatQuantity(Number(value), unit)
+}
 
 const scalars = (rows: readonly Row[]): string[] =>
   Object.entries(rows[0] ?? {})

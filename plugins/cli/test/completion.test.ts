@@ -25,6 +25,7 @@ const commands = [
     ...command('rule move', { rule: values('rule'), by: Type.Optional(values('user')) }),
     positional: ['rule']
   },
+  { ...command('explain', { place: values('rule') }), positional: ['place'] },
   {
     ...command('rule remove', { rules: Type.Array(Type.String(), { values: ['/v1/rules', 'rule_id'] }) }),
     positional: ['rules']
@@ -48,7 +49,7 @@ t.test('bash completes commands, groups and options', { skip }, async t => {
     [['client', ''], 'list rename'],
     [['client', 'rename', '--n'], '--new-name'],
     [['client', 'rename', 'paris', '--o'], '--output'],
-    [['backup', 'file', '--'], '--to --dry-run --config --output --help'],
+    [['backup', 'file', '--'], '--to --dry-run --config --bytes --output --help'],
     [['--c'], '--config'],
     [['--config', 'server.toml', 'client', ''], 'list rename'],
     [['--config', '=', 'server.toml', 'client', 'r'], 'rename'], // bash splits --config=FILE like this
@@ -57,8 +58,10 @@ t.test('bash completes commands, groups and options', { skip }, async t => {
     [['nonsense', 'x'], ''],
     [['rule', 'move', ''], '/v1/rules-rule_id'],
     [['rule', 'move', 'x', ''], ''],
+    [['explain', ''], '/v1/rules-rule_id'],
+    [['explain', 'x', ''], ''],
     [['rule', 'move', '--by', ''], '/v1/users-user_id'],
-    [['rule', 'move', '--'], '--by --config --output --help'],
+    [['rule', 'move', '--'], '--by --config --bytes --output --help'],
     [['rule', 'remove', 'x', 'y', '/'], '/v1/rules-rule_id'],
     [['token', ''], 'key list'],
     [['token', 'list', '--l'], '--long'],
@@ -93,6 +96,7 @@ const hostile = [
   '!!',
   '\\x',
   '-rf',
+  '--server=https://evil.example/',
   'plain'
 ]
 const listing = hostile.map(name => `'${name.replaceAll("'", "'\\''")}'`).join(' ')
@@ -116,12 +120,12 @@ t.test('names from the server are neither evaluated nor expanded in bash', { ski
 
   t.same(files, ['file'])
   const offered = lines.slice(0, lines.indexOf('--'))
-  t.same(offered.length, hostile.length - 1, 'all but the name that looks like an option')
+  t.same(offered.length, hostile.length - 2, 'all but the names that look like options')
   t.same(lines.slice(offered.length), ['--', '\\$\\(touch\\ evaluated\\)', '--', 'a b', '--', 'a\\ b', 'a b'])
   const read = runIn(t, 'bash', `printf '%s\\n' ${offered.join(' ')}`)
   t.same(
     read.lines,
-    hostile.filter(name => name !== '-rf'),
+    hostile.filter(name => !name.startsWith('-')),
     'each word stands for its name'
   )
 })
@@ -145,7 +149,7 @@ t.test(
     const read = runIn(t, 'zsh', `printf '%s\\n' ${lines.join(' ')}`)
     t.same(
       read.lines,
-      hostile.filter(name => name !== '-rf')
+      hostile.filter(name => !name.startsWith('-'))
     )
   }
 )
@@ -161,7 +165,7 @@ t.test(
     const { lines, files } = runIn(t, 'fish', text)
 
     t.same(files, ['file'])
-    for (const name of hostile.filter(name => name !== '-rf'))
+    for (const name of hostile.filter(name => !name.startsWith('-')))
       t.ok(
         lines.some(line => line.includes(name.slice(0, 2))),
         name
@@ -192,7 +196,8 @@ t.test('rules are offered by name and by place, each once, without those that ha
     { ...rule, name: 'web' },
     { ...rule, name: 'web', client_name: 'lyon' },
     { ...rule, listen_port: 53, protocol: 'udp' },
-    { ...rule, client_name: null }
+    { ...rule, client_name: null },
+    { ...rule, client_name: '--server=https://evil.example/' }
   ]
   const lines: string[] = []
   const [path, property] = ruleValues.values

@@ -7,6 +7,7 @@ t.test('an invalid choice is refused with the list of choices', async t => {
   const args = Type.Object({ bucket, size: Type.Optional(Type.Integer({ minimum: 0 })) })
 
   t.same(convertArgs(args, { bucket: '1h', size: '5' }), { bucket: '1h', size: 5 })
+  t.same(convertArgs(args, { bucket: '1H' }), { bucket: '1h' }, 'in any case')
   t.throws(() => convertArgs(args, { bucket: '5m' }), { message: 'BUCKET must be one of 1m, 1h' })
   t.throws(() => convertArgs(args, { size: '-5' }), { message: 'SIZE must be >= 0' })
 })

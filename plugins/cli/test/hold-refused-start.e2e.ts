@@ -13,7 +13,8 @@ t.test(
     const dir = privateDir(t)
     const cases = [
       [['server', '--data-dir', join(dir, 'data')], { SVC_CONTROL_LISTEN: 'nonsense' }, 78],
-      [['agent', 'run', '--state-dir', dir], { SVC_ENROLL_URI: '"svc://quoted"' }, 2]
+      [['agent', 'run', '--state-dir', dir], { SVC_ENROLL_URI: '"svc://quoted"' }, 2],
+      [['server', '--nope'], {}, 2]
     ] as const
     for (const [args, env, exit] of cases) {
       const held = start(t, args, { ...env, ...hold })

@@ -30,6 +30,16 @@ t.test('a result that cannot be written is an error', { skip }, async t => {
   }
 })
 
+t.test('arguments and secrets that are not UTF-8 are refused, not replaced', async t => {
+  const argument = shell("sluice rule list --client $'caf\\xe9'")
+  t.equal(argument.status, 2)
+  t.match(argument.stderr, /usage: argument 4 is not UTF-8/)
+  t.notMatch(shell("sluice rule list --client 'caf\ufffd'").stderr, /not UTF-8/, 'a written U+FFFD')
+  const secret = shell("printf 'p\\xe9ssword-very-long\\n' | sluice login bob")
+  t.equal(secret.status, 2)
+  t.match(secret.stderr, /standard input has bytes that are not UTF-8/)
+})
+
 t.test('a reader that ends early ends the command without a message', async t => {
   const { status, stderr } = shell(
     'sluice completion bash | true; echo; sluice completion bash | head -1 > /dev/null'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { parseQuantity } from '../../../kernel/platform/quantity.ts'
+import { exactQuantity, formatRate, formatSize, parseQuantity } from '../../http/command-exports.ts'
 import { cut, fit, widthOf } from '../terminal/column-width.ts'
 import { openPrint } from '../terminal/print.ts'
 
@@ -72,7 +72,7 @@ const quota = {
 t.test('a number is never cut; columns that do not fit are omitted and listed', async t => {
   const { out, err } = print([quota], 26)
 
-  t.equal(out, 'USER_ID  BYTES_USED\nann      500000000')
+  t.equal(out, 'USER_ID  BYTES_USED\nann      500 MB')
   t.same(err, ['omitted: period_end, note; use a wider terminal or --output json'])
 })
 
@@ -85,9 +85,37 @@ t.test('a terminal shows ages and colors; a pipe gets exact times without colors
   t.equal(printed([{ name: 'failed' }], 80), 'NAME\nfailed', 'a name is not colored like a state')
 })
 
-t.test('sizes are whole numbers with a unit', async t => {
-  const sizes = { '500M': 500_000_000, '1.5G': 1_500_000_000, '2Gi': 2 ** 31, '0.5k': 500 }
-  for (const [text, size] of Object.entries(sizes)) t.equal(parseQuantity(text), size)
-  for (const text of ['500', '1.5', '500m', '0.0001k', '9999999T', '-1k', '1e3k', ''])
-    t.equal(parseQuantity(text), null, text)
+t.test('a quantity is a whole number with a prefix, a unit or both', async t => {
+  const sizes = { '500M': 500_000_000, '1.5 GB': 1_500_000_000, '2GiB': 2 ** 31, '0.5k': 500, '7 B': 7 }
+  for (const [text, size] of Object.entries(sizes)) t.equal(parseQuantity(text, 'B'), size, text)
+  for (const text of ['50M', '50 Mbit/s', '50Mbps']) t.equal(parseQuantity(text, 'bit/s'), 50_000_000, text)
+  for (const text of ['500', '1.5', '500m', '0.0001k', '9999999T', '-1k', '1e3k', '', '5 Mbit/s', '5 MX'])
+    t.equal(parseQuantity(text, 'B'), null, text)
+  t.equal(parseQuantity('50 MB', 'bit/s'), null, 'bytes are not bits')
+  for (const size of [0, 7, 1500, 50_000_000, 123_456_789, 2 ** 31 + 1, Number.MAX_SAFE_INTEGER])
+    t.equal(parseQuantity(exactQuantity(size, 'B'), 'B'), size, exactQuantity(size, 'B'))
+})
+
+t.test('bytes and bits have short numbers with a unit; --bytes prints all digits', async t => {
+  const row = {
+    bytes_in: 1536,
+    monthly_bytes: 500_000_000,
+    'rate_limit.bandwidth_in_bps': 50_000_000,
+    open: 999
+  }
+
+  t.match(print([row]).out, /1\.5 kB +500 MB +50 Mbit\/s +999/)
+  const lines: string[] = []
+  openPrint(
+    'table',
+    text => lines.push(text),
+    () => {},
+    undefined,
+    'exact'
+  ).data([row])
+  t.match(lines[0], /1536 +500000000 +50000000 +999/)
+  t.equal(formatSize(0), '0 B')
+  t.equal(formatSize(999), '999 B')
+  t.equal(formatSize(Number.MAX_SAFE_INTEGER), '9.0 PB')
+  t.equal(formatRate(1_200_000), '1.2 Mbit/s')
 })

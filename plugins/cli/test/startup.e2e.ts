@@ -211,6 +211,8 @@ t.test('config check reports the configuration errors of a start, without a star
 
   t.match(await check('a.toml'), { code: 78, stderr: /a\.toml:2: unknown key plugins\.rules\.x/ })
   t.match(await check('b.toml'), { code: 78, stderr: /needs users/ })
+  t.match(await sluice(['config', 'check', join(dir, 'b.toml')]), { code: 78, stderr: /needs users/ })
+  t.match(await sluice(['config', 'check', '--data-dir', join(dir, 'data')]), { code: 0 })
   t.match(await sluice(['config', 'check']), { code: 0, stdout: 'the configuration is valid\n' })
 })
 

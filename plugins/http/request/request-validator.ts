@@ -1,8 +1,8 @@
 // Validates requests with TypeBox, like configuration and messages. Fastify's Ajv drops unknown fields.
 import type { FastifySchemaCompiler } from 'fastify'
 import { type TSchema, Type } from 'typebox'
-import { closestName } from '../../../kernel/base/config.ts'
 import { type ErrorCode, Fault, invalidSchema } from '../../../kernel/base/errors.ts'
+import { closestName } from '../../../kernel/base/suggestion.ts'
 import { exactValue } from '../../../kernel/platform/exact-value.ts'
 import { unknownField, unknownParameter } from '../codes.ts'
 import { appendKey, type Violation, violationsOf } from './violations.ts'
