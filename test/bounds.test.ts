@@ -58,6 +58,18 @@ const scenarios: Readonly<Record<string, readonly [file: string, test: string]>>
     'plugins/bans/test/fair-bans.test.ts',
     'a rule that bans many sources lifts no ban of an operator or of another rule'
   ],
+  'bans that rules of an owner make on an agent': [
+    'plugins/bans/test/fair-bans.test.ts',
+    'the rules of an owner ban at most 100 sources at once, and 50 a second'
+  ],
+  'log lines about bans on an agent': [
+    'plugins/bans/test/fair-bans.test.ts',
+    'the log lines of one owner about bans do not suppress those of another'
+  ],
+  'log lines about names that do not resolve, and about UDP flows': [
+    'test/agent/engine-log.test.ts',
+    'the rules of an owner log 21 lines about names in 10 s, and those of another are logged'
+  ],
   'unreported bans of an agent': [
     'plugins/bans/test/fair-bans.test.ts',
     'an agent reports a few bans a second, those of all owners in turn'

@@ -61,11 +61,11 @@ function openState(call: AgentCall): State {
 }
 
 /** Adds or replaces a ban. Returns false if it is evicted at once, because its rule or owner has newer ones. */
-function addBan(ban: Ban, { book, reporter, log }: State): boolean {
+function addBan(ban: Ban, { book, reporter, policies, log }: State): boolean {
   const evicted = book.put(ban)
   if (!evicted) return true
   reporter.forget(evicted.id)
-  log.evicted(evicted)
+  log.evicted(evicted, policies.get(evicted.rule_id)?.owner ?? '')
   return evicted !== ban
 }
 
@@ -146,8 +146,10 @@ const field = defineField({
   changed: setPolicy,
   gone({ spec: { id } }, call) {
     const { book, policies, rate } = openState(call)
+    const owner = policies.get(id)?.owner
     policies.delete(id)
-    rate.forget(id)
+    if (owner !== undefined && ![...policies.values()].some(other => other.owner === owner))
+      rate.forget(owner)
     book.shares.forgetOwner(id)
   }
 })
@@ -167,12 +169,12 @@ function makeBan(source: string, limit: string, ruleId: string, call: AgentCall)
   )
   const now = Math.floor(call.time.now())
   if (!policy || owner === undefined || !cause || state.book.isBanned(source, ruleId, now)) return
-  if (!state.rate.take(ruleId, now)) return
+  if (!state.rate.take(owner, now)) return
   const next = state.book.nextBan(source, ruleId, policy, now)
   const ban: Ban = { id: newId(now), source, rule_id: ruleId, cause, live: policy.live, ...next }
   if (!addBan(ban, state)) return
   state.reporter.add(ban, owner)
-  state.log.made(ban)
+  state.log.made(ban, owner)
   state.uncut.push(ban)
   enforceSoon(call)
 }

@@ -6,10 +6,10 @@ const bansPerMinute = 20
 
 /** Logs a part of the bans that an agent makes, so that a flood of sources does not flood the log. */
 export interface BanLog {
-  /** Logs the first 20 bans of a rule in a minute, and at its end the number of others. */
-  made(ban: Ban): void
-  /** Logs the first eviction of a rule in a minute, and at its end the number of others. */
-  evicted(ban: Ban): void
+  /** Logs the first 20 bans of an owner in a minute, and at its end the number of others. */
+  made(ban: Ban, owner: string): void
+  /** Logs the first eviction of an owner in a minute, and at its end the number of others. */
+  evicted(ban: Ban, owner: string): void
 }
 
 export function openBanLog({ clock, log }: Pick<AgentCall, 'clock' | 'log'>): BanLog {
@@ -17,9 +17,9 @@ export function openBanLog({ clock, log }: Pick<AgentCall, 'clock' | 'log'>): Ba
   const ofEvicted = openLinesPerMinute(clock, 1)
 
   return {
-    made({ source, rule_id: rule, cause, from_ms, until_ms, times }) {
+    made({ source, rule_id: rule, cause, from_ms, until_ms, times }, owner) {
       const secs = Math.round((until_ms - from_ms) / 1000)
-      ofMade(rule, suppressed =>
+      ofMade(owner, suppressed =>
         log.info('ban.made', `${source} is banned for ${secs} s: ${cause}`, {
           rule,
           source,
@@ -28,8 +28,8 @@ export function openBanLog({ clock, log }: Pick<AgentCall, 'clock' | 'log'>): Ba
         })
       )
     },
-    evicted({ source, rule_id: rule }) {
-      ofEvicted(rule, suppressed =>
+    evicted({ source, rule_id: rule }, owner) {
+      ofEvicted(owner, suppressed =>
         log.warn('ban.evicted', `too many bans: the ban of ${source} ends early`, { rule, suppressed })
       )
     }

@@ -44,6 +44,21 @@ t.test('flows that leave a silent target are logged once in 10 s', async t => {
   ])
 })
 
+t.test('the rules of an owner log 21 lines about names in 10 s, and those of another are logged', t => {
+  const clock = fakeClock()
+  const log = recordLog()
+  const find = (id: number) =>
+    ({ id: `rule-${id}`, owner: id < 1000 ? 'ann' : 'bob', protocol: 'tcp' }) as never
+  const logEvent = openEngineLog({ find }, clock, log)
+
+  for (let ruleId = 0; ruleId <= 1000; ruleId++)
+    logEvent({ kind: 'dns-failed', ruleId, host: 'gone.test', reason: 'nxdomain' })
+
+  t.equal(log.lines.length, 22)
+  t.match(log.lines.at(-1), { fields: { rule: 'rule-1000' } })
+  t.end()
+})
+
 t.test('a refused pipe size is logged with the limit of the system, at most once in 10 minutes', async t => {
   const clock = fakeClock()
   const log = recordLog()

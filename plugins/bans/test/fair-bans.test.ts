@@ -105,17 +105,40 @@ t.test('a rule that bans many sources lifts no ban of an operator or of another 
   await listed(`?rule_id=${ofBob}`, bans => bans.some(({ source }) => source === '192.0.2.1'))
 })
 
-t.test('a rule bans at most 100 sources at once, and 50 a second', async t => {
+t.test('the rules of an owner ban at most 100 sources at once, and 50 a second', async t => {
   const { pushAs, denied, over, server } = await openApp(t)
   const rule = await pushAs('ann')
+  const other = await pushAs('ann')
+  const ofBob = await pushAs('bob')
   const sources = Array.from({ length: 300 }, (_, i) => sourceOf(i))
 
   await over(rule, sources)
   t.equal(denied(rule).length, 100)
+  await over(other, sources)
+  t.ok(denied(other).length <= 3, 'what came back in the 50 ms between')
+  await over(ofBob, sources.slice(0, 50))
+  t.equal(denied(ofBob).length, 50, 'another owner has its own')
 
   await server.clock.advance(1_000)
   await over(rule, sources)
-  t.equal(denied(rule).length, 152, 'with the 50 ms between')
+  t.ok(denied(rule).length >= 150 && denied(rule).length <= 156)
+})
+
+t.test('the log lines of one owner about bans do not suppress those of another', async t => {
+  const { pushAs, over, agent } = await openApp(t)
+  const rules = [await pushAs('ann'), await pushAs('ann')]
+  const ofBob = await pushAs('bob')
+
+  for (const rule of rules)
+    await over(
+      rule,
+      Array.from({ length: 40 }, (_, i) => sourceOf(i))
+    )
+  await over(ofBob, ['192.0.2.1'])
+
+  const made = agent.log.filter(({ event }) => event === 'ban.made').map(({ fields }) => fields['rule'])
+  t.equal(made.filter(rule => rules.includes(String(rule))).length, 20)
+  t.equal(made.filter(rule => rule === ofBob).length, 1)
 })
 
 t.test('a flood while the server is offline displaces no waiting report of another rule', async t => {
