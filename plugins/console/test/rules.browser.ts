@@ -215,7 +215,7 @@ t.test(
     await checkAxe('an edit conflict')
     await page.getByRole('button', { name: 'Save my changes' }).click()
     await shown(page, `local:${port}/tcp`)
-    await page.getByText('env=test').waitFor()
+    await page.getByText('env=test', { exact: true }).waitFor()
     t.match(await api('GET', `/rules/${rule_id}`), { labels: { env: 'test' }, balance: 'random_two' })
 
     // a change with its journal entry
