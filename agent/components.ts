@@ -25,9 +25,9 @@ import { openPaths } from './rules/paths.ts'
 import { openPlanner } from './rules/planner.ts'
 import { openRuleClosings } from './rules/rule-closings.ts'
 import { Rules } from './rules/rules.ts'
-import { openQueues } from './state/queues.ts'
+import { openQueues, type Queues } from './state/queues.ts'
 import { openRuleSettings } from './state/rule-settings.ts'
-import { lockStateDir, openStateDatabase, type StateDatabase } from './state/state-database.ts'
+import { lockStateDir, lockWaitMs, openStateDatabase, type StateDatabase } from './state/state-database.ts'
 import { messages as endpointMessages } from './wire/endpoints.ts'
 import { messages as pinMessages } from './wire/next-pin.ts'
 
@@ -72,9 +72,14 @@ export function openComponents(
 ): Components {
   const { stateDir, clock, log } = options
   let { guardrails, idleProbe = false } = options
-  const { db, journalDb } = openDatabases(stateDir, defer)
+  const { db, journalDb, setLockWaits } = openDatabases(stateDir, defer)
   const codec = plugins.derived(openAgentCodec)
+  const queues = openQueues({ db: journalDb, clock, log })
+  defer(queues.close)
+  const settings = openRuleSettings({ db, clock, log })
+  defer(settings.close)
   const { journal, time } = openTimedJournal(options, journalDb, defer, () => fieldRules.reconsider())
+  defer(() => setLockWaits(lockWaitMs)) // the engine has stopped
   const onEvents = (batch: readonly EngineEvent[]): void => batch.forEach(dispatch) // defined below
   const engine = options.openEngine({ bind: options.bind, onEvents })
   defer(engine.stop)
@@ -83,7 +88,6 @@ export function openComponents(
     openPlanner({ plugins: all, codec: codec(), guardrails: () => guardrails, call: () => call })
   )
   const meters = new Meters(engine)
-  const settings = openRuleSettings(db)
   const closings = openRuleClosings({ meters, clock, drainMs: () => settings.current().drainMs })
   const fieldRules = new FieldRules({ plugins: () => plugins.all, closings, time, call: () => call, log })
   const rules = new Rules({
@@ -108,13 +112,14 @@ export function openComponents(
     meters,
     objects,
     journal,
-    journalDb,
+    queues,
     time,
     codec,
     mayProbeIdle: () => idleProbe
   })
   const dispatch = openDispatch(options, plugins, { engine, rules, call })
   const handlers = plugins.derived(all => bindAll(all, objects, call))
+  setLockWaits(0) // from here on, a wait would stop forwarding
   const setGuardrails = (next: Guardrails): void => {
     guardrails = next
   }
@@ -129,14 +134,14 @@ interface CallParts extends Pick<AgentCall, 'rules' | 'meters' | 'objects' | 'jo
   readonly rules: Rules
   readonly meters: Meters
   readonly journal: Journal
-  readonly journalDb: StateDatabase
+  readonly queues: Queues
   readonly codec: () => Codec
   readonly mayProbeIdle: () => boolean
 }
 
 /** Returns the services that plugins get. */
 function openCall(options: AgentOptions, parts: CallParts): AgentCall {
-  const { engine, rules, meters, objects, journal, journalDb, time, codec, mayProbeIdle } = parts
+  const { engine, rules, meters, objects, journal, queues, time, codec, mayProbeIdle } = parts
   const { clock, log, bundleFile } = options
   return {
     config: {},
@@ -149,7 +154,7 @@ function openCall(options: AgentOptions, parts: CallParts): AgentCall {
     clock,
     time,
     clientId: readBundle(bundleFile)?.client_id ?? '',
-    queue: openQueues(journalDb, log),
+    queue: queues.open,
     changeAddresses: (name, change) => engine.changeAddresses(name, change),
     connections: openConnections({ engine, rules, meters }),
     paths: openPaths({ ...options, rules, mayProbeIdle }),
@@ -202,7 +207,10 @@ function openDatabases(stateDir: string, defer: (release: Release) => void) {
   defer(() => void db.close())
   const journalDb = openStateDatabase(stateDir, 'normal')
   defer(() => void journalDb.close())
-  return { db, journalDb }
+  const setLockWaits = (ms: number): void => {
+    for (const each of [db, journalDb]) each.setLockWait(ms)
+  }
+  return { db, journalDb, setLockWaits }
 }
 
 /** Throws where a message of a plugin and its .proto differ. */

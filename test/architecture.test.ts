@@ -222,6 +222,7 @@ t.test(
 
     t.same(found, [
       'agent/main.ts', // keeps the process running
+      'agent/state/wait-for-lock.ts', // another process holds the lock in real time
       'kernel/base/attribution.ts', // the time limit of a plugin must not depend on the plugin's clock
       'kernel/base/clock.ts',
       'kernel/store/postgres/signals.ts', // connections wait in real time, like those of the driver

@@ -33,6 +33,8 @@ export class JournalWriter {
   #syncedAt: number
   #prunedAt = Number.NEGATIVE_INFINITY
   #failedAt = Number.NEGATIVE_INFINITY
+  #isTimeSaved = true
+  #gapMovedMs = 0 // by corrections that are not saved
 
   constructor(options: WriterOptions) {
     this.#options = options
@@ -58,6 +60,7 @@ export class JournalWriter {
     for (const counters of sample) this.#options.counters.record(counters, { isFinal: false })
     this.guard(() => {
       this.#write(at)
+      this.saveTime()
       this.#maintain()
     })
   }
@@ -68,17 +71,28 @@ export class JournalWriter {
   }
 
   setServerTime(serverTimeMs: number, askedMs: number): void {
-    const forwardMs = this.#serverTime.correct(serverTimeMs, askedMs)
-    this.guard(() => {
+    this.#gapMovedMs += this.#serverTime.correct(serverTimeMs, askedMs)
+    this.#isTimeSaved = false
+    this.guard(() => this.saveTime())
+  }
+
+  /** Saves the last correction of the time, if that is not done. */
+  saveTime(): void {
+    if (this.#isTimeSaved) return
+    const { store } = this.#options
+    store.transaction(() => {
       this.#setWritten()
       this.#saveOffset()
-      if (forwardMs > 0) this.#options.store.moveGapEnds(forwardMs)
+      if (this.#gapMovedMs > 0) store.moveGapEnds(this.#gapMovedMs)
     })
+    this.#gapMovedMs = 0
+    this.#isTimeSaved = true
   }
 
   close(): void {
     const { store, clock } = this.#options
     this.#write(clock.monotonic())
+    this.saveTime()
     this.#setWritten()
     store.close(this.epoch)
     store.sync()

@@ -31,9 +31,15 @@ export interface Journal {
   recordFinal(counters: Counters): void
   /** Corrects the server's time: it was `serverTimeMs` between `askedMs` and now on the monotonic clock. */
   setServerTime(serverTimeMs: number, askedMs: number): void
-  /** Adopts the committed seq of each epoch, from Welcome. Later rows are pending again, even if acknowledged. */
+  /**
+   * Adopts the committed seq of each epoch, from Welcome. Later rows are pending again, even if acknowledged. A failed
+   * write is retried at the next report.
+   */
   reconcile(committed: Readonly<Record<string, number>>): void
-  /** Returns the uncommitted rows, oldest first, at most `limit` in a batch. The last batch may be empty. */
+  /**
+   * Returns the uncommitted rows, oldest first, at most `limit` in a batch. The last batch may be empty. Throws if the
+   * database cannot be written.
+   */
   pending(limit: number): Iterable<Batch>
   acknowledge(epoch: string, seq: number): void
   activePorts(): readonly ActivePort[]
@@ -67,7 +73,11 @@ export function openJournal({
   const writer = new JournalWriter({ db, clock, log, store, deliveries, counters, boot })
   const find = (epoch: string) => store.epochs().find(known => known.epoch === epoch)
 
+  let unreconciled: Readonly<Record<string, number>> | null = null // null: all is reconciled
+
   function* pending(limit: number): Iterable<Batch> {
+    writer.saveTime() // else a gap could be reported with a wrong end
+    reconcile()
     deliveries.beginReport()
     for (const { number, epoch, seq: until, gapFrom: fromMs, gapTo: toMs } of store.epochs()) {
       const gap = fromMs === null || toMs === null ? null : { fromMs, toMs }
@@ -85,19 +95,26 @@ export function openJournal({
   function acknowledge(epoch: string, seq: number): void {
     const found = find(epoch)
     if (!found) return
-    store.markCommitted(found.number, seq, writer.now())
-    deliveries.markCommitted(found.number, seq)
-    if (found.gapFrom !== null) store.forgetGap(found.number)
+    store.transaction(() => {
+      store.markCommitted(found.number, seq, writer.now())
+      deliveries.markCommitted(found.number, seq)
+      if (found.gapFrom !== null) store.forgetGap(found.number)
+    })
   }
 
-  function reconcile(committed: Readonly<Record<string, number>>): void {
-    for (const { number, epoch } of store.epochs()) {
-      const seq = committed[epoch] ?? 0
-      store.markCommitted(number, seq, writer.now())
-      store.markPending(number, seq)
-      deliveries.reconcile(number, seq)
-    }
-    deliveries.restorePruned(counters.rules())
+  function reconcile(): void {
+    if (!unreconciled) return
+    const committed = unreconciled
+    store.transaction(() => {
+      for (const { number, epoch } of store.epochs()) {
+        const seq = committed[epoch] ?? 0
+        store.markCommitted(number, seq, writer.now())
+        store.markPending(number, seq)
+        deliveries.reconcile(number, seq)
+      }
+      deliveries.restorePruned(counters.rules())
+    })
+    unreconciled = null
   }
 
   return {
@@ -106,7 +123,10 @@ export function openJournal({
     tick: (sample, at = clock.monotonic()) => writer.tick(sample, at),
     recordFinal: final => writer.recordFinal(final),
     setServerTime: (serverTimeMs, askedMs) => writer.setServerTime(serverTimeMs, askedMs),
-    reconcile: committed => writer.guard(() => store.transaction(() => reconcile(committed))),
+    reconcile(committed) {
+      unreconciled = committed
+      writer.guard(reconcile)
+    },
     pending,
     acknowledge: (epoch, seq) => writer.guard(() => acknowledge(epoch, seq)),
     activePorts: counters.activePorts,

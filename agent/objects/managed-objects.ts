@@ -10,6 +10,7 @@ import type {
   AgentObjects,
   Attempts
 } from '../plugin.ts'
+import { waitForLock } from '../state/wait-for-lock.ts'
 import { type DrainingObjects, openDrainingObjects } from './draining-objects.ts'
 import { type Failure, ObjectKinds } from './object-kinds.ts'
 import { ObjectReporter } from './object-reporter.ts'
@@ -147,7 +148,7 @@ export class ManagedObjects implements AgentObjects {
   /** Adopts the generation and the kinds of the server's store, from Welcome. Drops objects of other kinds. */
   welcome(generation: string, kinds: readonly string[]): Promise<void> {
     return this.#serially(async () => {
-      if (generation !== this.#store.generation()) this.#adopt(generation)
+      if (generation !== this.#store.generation()) await this.#adopt(generation)
       for (const { object } of this.#states.all())
         if (!kinds.includes(object.kind))
           await this.#drop(object, 'drain').catch(this.#logWithdrawFailed(object))
@@ -196,7 +197,7 @@ export class ManagedObjects implements AgentObjects {
             this.#drop(object, 'cut').catch(this.#logWithdrawFailed(object))
           )
         )
-      this.#store.clear()
+      await this.#write(() => this.#store.clear())
     })
   }
 
@@ -215,11 +216,19 @@ export class ManagedObjects implements AgentObjects {
     return done
   }
 
+  /** Writes to disk. Never settles if the agent stops while another process has locked the database. */
+  async #write(write: () => void): Promise<void> {
+    await waitForLock(() => {
+      if (!this.#isClosed) write()
+    })
+    if (this.#isClosed) await new Promise(() => {})
+  }
+
   /** Saves all with one sync of the disk, then applies one after another. Never rejects. */
   async #putAll(group: Map<string, Put>): Promise<void> {
     if (this.#group === group) this.#group = null
     const due = [...group.values()].flatMap(put => this.#due(put))
-    const failed = this.#saveAll(due.filter(({ isSaved }) => !isSaved))
+    const failed = await this.#saveAll(due.filter(({ isSaved }) => !isSaved))
     for (const put of due)
       if (!failed.includes(put)) await this.#put(put).then(put.answer.resolve, put.answer.reject)
   }
@@ -245,9 +254,9 @@ export class ManagedObjects implements AgentObjects {
   }
 
   /** Returns the puts that could not be saved. They change nothing. */
-  #saveAll(puts: readonly DuePut[]): readonly DuePut[] {
+  async #saveAll(puts: readonly DuePut[]): Promise<readonly DuePut[]> {
     try {
-      this.#store.save(...puts.map(({ object }) => object))
+      await this.#write(() => this.#store.save(...puts.map(({ object }) => object)))
       return []
     } catch (error) {
       for (const { answer } of puts) answer.reject(error)
@@ -275,9 +284,8 @@ export class ManagedObjects implements AgentObjects {
 
   /** Undoes a refused put: restores the previous object, or removes the refused one. */
   async #restorePrevious(before: SavedObject | undefined, refused: SavedObject): Promise<void> {
-    if (!before) return this.#store.remove(refused)
-    this.#store.save(before)
-    await this.#load(before)
+    if (before) await this.#load(before)
+    await this.#write(() => (before ? this.#store.save(before) : this.#store.remove(refused)))
   }
 
   /** Applies a saved object at the start. A failure is only logged. */
@@ -357,12 +365,12 @@ export class ManagedObjects implements AgentObjects {
         answer.reject(error)
       }
     }
-    this.#forget(withdrawn)
+    await this.#forget(withdrawn)
   }
 
-  #forget(withdrawn: readonly (Drop & { readonly done: Promise<void> })[]): void {
+  async #forget(withdrawn: readonly (Drop & { readonly done: Promise<void> })[]): Promise<void> {
     try {
-      this.#store.removeAll(withdrawn.map(({ object }) => object))
+      await this.#write(() => this.#store.removeAll(withdrawn.map(({ object }) => object)))
     } catch (error) {
       for (const { answer } of withdrawn) answer.reject(error)
       return
@@ -375,8 +383,8 @@ export class ManagedObjects implements AgentObjects {
     }
   }
 
-  #adopt(generation: string): void {
-    this.#store.adopt(generation)
+  async #adopt(generation: string): Promise<void> {
+    await this.#write(() => this.#store.adopt(generation))
     this.#draining.resetRevisions()
     this.#states.resetRevisions()
   }

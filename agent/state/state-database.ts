@@ -21,24 +21,29 @@ export interface StateDatabase {
   prepare<V extends Values = Values, R = unknown>(sql: string): Statement<V, R>
   /** Runs the work in a transaction. A throw rolls it back. */
   transaction(work: () => void): void
+  /** Sets how long a call waits for the lock of another process. It blocks the event loop; at first 5 s. */
+  setLockWait(ms: number): void
   close(): void
 }
 
 /** 'full': commits survive a power failure. 'normal': commits survive only a crash of the process, without a sync. */
 export type Durability = 'full' | 'normal'
 
-const busyMs = 5_000
+export const lockWaitMs = 5_000
 
 /** Opens a connection to <dir>/state.db. A process can have several: no call yields, not even in a transaction. */
 export function openStateDatabase(dir: string, durability: Durability = 'full'): StateDatabase {
-  const db = new DatabaseSync(join(dir, 'state.db'), { timeout: busyMs, allowUnknownNamedParameters: true })
+  const db = new DatabaseSync(join(dir, 'state.db'), {
+    timeout: lockWaitMs,
+    allowUnknownNamedParameters: true
+  })
   db.exec(`pragma journal_mode = wal; pragma synchronous = ${durability}`)
   return {
     exec: sql => db.exec(sql),
     // The caller states the types; node:sqlite does not know them.
     prepare: <V extends Values, R>(sql: string) => db.prepare(sql) as unknown as Statement<V, R>,
     transaction(work) {
-      db.exec('begin')
+      db.exec('begin immediate') // if another process has the lock, the work does not begin
       try {
         work()
         db.exec('commit')
@@ -47,6 +52,7 @@ export function openStateDatabase(dir: string, durability: Durability = 'full'):
         throw error
       }
     },
+    setLockWait: ms => db.exec(`pragma busy_timeout = ${ms}`),
     close() {
       if (db.isOpen) db.close()
     }
@@ -59,7 +65,10 @@ export function damageIn(db: StateDatabase): string | null {
   return found === 'ok' ? null : found
 }
 
-const sqliteBusy = 5 // SQLITE_BUSY
+const sqliteBusy = 5 // SQLITE_BUSY, the low byte of its extended codes
+
+/** Returns whether another process has locked the database. */
+export const isLocked = (error: unknown): boolean => (Object(error).errcode & 0xff) === sqliteBusy
 
 /** Returns whether an agent has locked the directory. Changes nothing. */
 export function isStateDirLocked(dir: string): boolean {
@@ -85,7 +94,7 @@ export function lockStateDir(dir: string): Release {
     lock.exec('begin exclusive')
   } catch (cause) {
     lock?.close()
-    if (Object(cause).errcode === sqliteBusy)
+    if (isLocked(cause))
       throw new Fault(
         storeInUse,
         `state_dir ${dir} is in use by another agent; stop it, or give another state_dir`,

@@ -44,7 +44,7 @@ export default {
         if (!stream.signal.aborted)
           log.warn(
             'stats.report_failed',
-            `the server did not accept a report; the next report includes its counts: ${String(error)}`
+            `a report failed; the next report includes its counts: ${String(error)}`
           )
       })
       isReporting = false

@@ -1,3 +1,5 @@
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import t, { type Test } from 'tap'
 import { ManagedObjects } from '../../agent/objects/managed-objects.ts'
 import { openObjectStore } from '../../agent/objects/object-store.ts'
@@ -445,6 +447,20 @@ t.test('a new generation of the store resets all revisions to 0 and applies noth
   const restarted = open(t, dir)
   await restarted.objects.restore()
   t.equal(restarted.objects.digest(), digestOf('g2', [testObject(3)]))
+})
+
+t.test('a new generation is adopted although another process has locked the database', async t => {
+  const { objects, db, dir } = open(t)
+  db.setLockWait(0)
+  await objects.put(testObject(40), 'once')
+  const other = new DatabaseSync(join(dir, 'state.db'))
+  t.teardown(() => other.close())
+  other.exec('begin immediate')
+  setTimeout(() => other.exec('rollback'), 50)
+
+  await objects.welcome('b', ['sample'])
+
+  t.same(objects.digest(), digestOf('b', [{ kind: 'sample', id: 'one', revision: 0 }]))
 })
 
 t.test('objects of kinds that the server does not manage are dropped', async t => {

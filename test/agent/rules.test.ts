@@ -72,7 +72,7 @@ function open(t: Test, dir = t.testdir(), plugin = testFields) {
   )
   const meters = new Meters(engine)
   const clock = fakeClock()
-  const settings = openRuleSettings(db)
+  const settings = openRuleSettings({ db, clock, log })
   const closings = openRuleClosings({ meters, clock, drainMs: () => settings.current().drainMs })
   const time = openAgentTime({ clock, journal: { now: () => 0, isTimeKnown: () => false } })
   const call = () => ({ codec }) as AgentCall // hooks get it as it is

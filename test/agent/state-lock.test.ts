@@ -1,0 +1,137 @@
+// Another process, such as sqlite3 or a backup, has locked the agent's state.db.
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import t, { type Test } from 'tap'
+import type { AgentPlugin } from '../../agent/plugin.ts'
+import { openQueues } from '../../agent/state/queues.ts'
+import { openRuleSettings } from '../../agent/state/rule-settings.ts'
+import { openStateDatabase } from '../../agent/state/state-database.ts'
+import { fakeClock } from '../../kit/fake-clock.ts'
+import rules from '../../plugins/rules/agent.ts'
+import { messages } from '../../plugins/rules/wire.ts'
+import { acknowledgeAll, batches, rowsOf, ruleCounters, startJournal, webRule } from './journal-fixture.ts'
+import { recordLog } from './recorded-log.ts'
+import { scriptedServer } from './scripted-server.ts'
+import { pushRule, removeRule, startTestAgent } from './test-agent.ts'
+
+/** Locks the database as another process does. Returns the function that ends the lock. */
+function lock(t: Test, dir: string): () => void {
+  const db = new DatabaseSync(join(dir, 'state.db'))
+  t.teardown(() => db.close())
+  db.exec('begin immediate')
+  return () => db.exec('rollback')
+}
+
+function openUnwaiting(t: Test, dir: string) {
+  const db = openStateDatabase(dir, 'normal')
+  t.teardown(() => db.close())
+  db.setLockWait(0)
+  return db
+}
+
+/** The rules, with a lock of the database that begins when a change arrives, and ends when the event loop runs on. */
+function lockedRules(t: Test, dir: string): AgentPlugin {
+  const lockBriefly = (): void => void setTimeout(lock(t, dir), 50)
+  const kinds = rules.kinds.map(kind => ({
+    ...kind,
+    readPush(body: never) {
+      lockBriefly()
+      return kind.readPush(body)
+    },
+    readRemove(body: never) {
+      lockBriefly()
+      return kind.readRemove?.(body) ?? { id: '', revision: 0 }
+    }
+  }))
+  return { ...rules, kinds }
+}
+
+t.test('a lock of the database delays changes of rules, and does not stop the event loop', async t => {
+  const dir = t.testdir()
+  const server = await scriptedServer(t, { messages })
+  const { engine, log } = startTestAgent(t, { dir, server, plugins: [lockedRules(t, dir)] })
+  const connection = await server.next()
+
+  t.match(await pushRule(connection, 'rule-1', 4, 8080), { rule_id: 'rule-1', revision: 4 })
+  t.equal(engine.rules.size, 1)
+  t.match(await removeRule(connection, 'rule-1', 5, 'cut'), { rule_id: 'rule-1', revision: 5 })
+  t.equal(engine.rules.size, 0)
+  t.equal(log.count('plugin.failed'), 0)
+})
+
+t.test('items that a queue gets and loses during a lock are written when the lock ends', async t => {
+  const dir = t.testdir()
+  const db = openUnwaiting(t, dir)
+  const clock = fakeClock()
+  const queue = openQueues({ db, clock, log: recordLog() }).open('one')
+  for (const item of ['a', 'b', 'c']) queue.push(item)
+  const [first] = queue.first(1)
+
+  const unlock = lock(t, dir)
+  queue.removeUntil(first!.seq)
+  queue.push('d')
+  t.same(
+    queue.first(9).map(({ item }) => item),
+    ['b', 'c'],
+    'a removed item does not come back'
+  )
+  unlock()
+  await clock.advance(1_000)
+
+  t.same(db.prepare('select item from queue_item order by seq').all(), [
+    { item: 'b' },
+    { item: 'c' },
+    { item: 'd' }
+  ])
+})
+
+t.test('settings that arrive during a lock apply at once, and are saved when the lock ends', async t => {
+  const dir = t.testdir()
+  const db = openUnwaiting(t, dir)
+  const clock = fakeClock()
+  const log = recordLog()
+  const settings = openRuleSettings({ db, clock, log })
+
+  const unlock = lock(t, dir)
+  settings.save({ drainMs: 7_000 })
+  t.equal(settings.current().drainMs, 7_000)
+  await clock.advance(1_000)
+  unlock()
+  await clock.advance(1_000)
+
+  t.equal(log.count('agent.settings_not_written'), 1, 'logged once')
+  t.equal(openRuleSettings({ db, clock, log }).current().drainMs, 7_000, 'after a restart')
+})
+
+t.test('rows that the server lost are reported again, although its answer came during a lock', async t => {
+  const dir = t.testdir()
+  const { journal, db } = startJournal(t, dir)
+  db.setLockWait(0)
+  journal.bind(1, webRule)
+  journal.tick([ruleCounters(1, [10, 0])])
+  acknowledgeAll(journal)
+
+  const unlock = lock(t, dir)
+  journal.tick([ruleCounters(1, [15, 0])])
+  journal.reconcile({})
+  t.throws(() => batches(journal), /locked/, 'no report leaves without them')
+  unlock()
+  journal.tick([ruleCounters(1, [15, 0])])
+
+  t.match(rowsOf(batches(journal)), { 'port 8080': { bytesIn: 15 } })
+})
+
+t.test('the end of a gap that the server corrects during a lock is saved when the lock ends', async t => {
+  const dir = t.testdir()
+  const clock = fakeClock()
+  const start = clock.now()
+  startJournal(t, dir, clock).db.close() // as after a kill
+  const { journal, db } = startJournal(t, dir, clock)
+  db.setLockWait(0)
+
+  const unlock = lock(t, dir)
+  journal.setServerTime(start + 60_000, clock.monotonic())
+  unlock()
+
+  t.match(batches(journal), [{ gap: { fromMs: start, toMs: start + 60_000 } }])
+})
