@@ -3,6 +3,7 @@ import type { EntityManager } from '@mikro-orm/sql'
 import { timestamp } from '../../kernel/base/clock.ts'
 import { defineCode, type ErrorCode, Fault } from '../../kernel/base/errors.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import { parseTime } from '../http/exports.ts'
 import { type FieldCall, ruleField } from '../rules/exports.ts'
 import { RuleTimes } from './entities.ts'
 import type { Expiry } from './expiry.ts'
@@ -66,9 +67,10 @@ function instantColumn(name: 'notBefore' | 'expiresAt', saved?: (deps: Deps) => 
 }
 
 function parseInstant(text: string, key: string): number {
-  const ms = Date.parse(text)
-  if (ms >= 0) return ms
-  throw refusal(invalidSchedule, `/${key}`, 'format', `must be a time since 1970, got ${text}`)
+  const ms = parseTime(text)
+  if (ms !== null && ms >= 0) return ms
+  const why = `must be a time from 1970 to 9999 in UTC, such as 2026-12-31T18:00:00Z, got ${text}`
+  throw refusal(invalidSchedule, `/${key}`, 'format', why)
 }
 
 const notBeforeField = ruleField<typeof notBefore.body, Instant, Deps>({

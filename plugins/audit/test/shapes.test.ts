@@ -82,6 +82,8 @@ t.test('each invalid parameter is refused with its code', async t => {
     ['cursor=MDAxNzY4NDc4NDAwMDAwIDAxTTdaMjZKUlNLS1dZUVlaTjZTM0RZTVZ!', 'invalid_cursor'],
     ['since=yesterday', 'invalid_timestamp'],
     ['since=2026-02-30T00:00:00Z', 'invalid_timestamp'],
+    ['since=9999-12-31T23:59:59-01:00', 'invalid_timestamp'],
+    ['since=0001-01-01T00:00:00%2B01:00', 'invalid_timestamp'],
     ['since=2026-01-15T12:00:00', 'invalid_timestamp'],
     ['until=1768478400', 'invalid_timestamp'],
     ['since=2026-01-15T12:00:01Z&until=2026-01-15T12:00:00Z', 'invalid_time_range'],

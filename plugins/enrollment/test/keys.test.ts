@@ -66,6 +66,7 @@ t.test('an invalid key is refused with the field, and none is made', async t => 
     [{ label, address: '192.0.2.1' }, '/address'],
     [{ label, approve: 'yes' }, '/approve'],
     [{ label, expires_at: 'tomorrow' }, '/expires_at'],
+    [{ label, expires_at: '9999-12-31T23:59:59-01:00' }, '/expires_at'],
     [{ label, expires_at: '2026-01-15T12:00:00Z' }, '/expires_at'],
     [{ label, key: 'mine' }, '/key']
   ] as const

@@ -90,6 +90,21 @@ t.test('a schedule that never opens, or a time in the past, is refused, and noth
   t.match(await get(rule.rule_id), { expires_at: null, schedule: null, not_before: null })
 })
 
+t.test('no rule shows a time of the year 10000, which no request could repeat', async t => {
+  const { push, patch, get } = await openApp(t)
+  const latest = '9999-12-31T23:59:59.999Z'
+
+  for (const field of ['not_before', 'expires_at'])
+    t.match(
+      await push({ [field]: '9999-12-31T23:59:59-01:00' }),
+      { status: 400, body: { error: { code: 'validation.schedule', details: { field: `/${field}` } } } },
+      field
+    )
+  const { body } = await push({ expires_at: latest })
+  t.equal((await get(body.rule_id))['expires_at'], latest)
+  t.match(await patch(body.rule_id, { expires_at: latest }), { status: 200 })
+})
+
 t.test(
   'a rule opens at not_before and expires at expires_at, without the server and after a cold start',
   async t => {
