@@ -1,11 +1,11 @@
 // --clients of `rule push`, and `clients` in the file of `apply`.
+import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
+import { isId } from '../../kernel/base/id.ts'
 import { Type } from '../../kernel/cli/args.ts'
 import type { Api } from '../../kernel/cli/command.ts'
 import { findClientId } from '../clients/exports.ts'
 import { documentPlaceSlot, type PushOptions, pushOptionsSlot } from '../rules/command-exports.ts'
-
-/** Client names have none of these characters. */
-const isSelector = (text: string): boolean => /[=!()]/.test(text)
+import type { Clients } from './group-clients.ts'
 
 const pushOptions: PushOptions = {
   args: {
@@ -19,21 +19,68 @@ const pushOptions: PushOptions = {
   places: ({ clients }) => clients !== undefined,
   async body({ clients }, api) {
     if (clients === undefined) return {}
-    const text = String(clients)
-    if (isSelector(text)) return { clients: { selector: text } }
-    return { clients: { ids: await idsOf(text.split(','), api) } }
+    return { clients: await readClients(String(clients).trim(), openReader(api)) }
   }
 }
 
-/** Reads the list of clients only once for all names. */
-async function idsOf(names: readonly string[], api: Api): Promise<string[]> {
-  const lists = new Map<string, Promise<unknown[]>>()
-  const list = <T>(path: string): Promise<T[]> => {
-    const rows = lists.get(path) ?? api.list(path)
-    lists.set(path, rows)
-    return rows as Promise<T[]> // of this path
+type Reader = Parameters<typeof findClientId>[0]
+
+/**
+ * Reads one name, a list of names and ids, or a selector. Names can have commas and the operators of selectors, so text
+ * with two meanings is refused.
+ */
+async function readClients(text: string, reader: Reader): Promise<Clients> {
+  const names = text.split(',').map(name => name.trim())
+  const idsOf = async (names: readonly string[]): Promise<Clients> => ({
+    ids: await Promise.all(names.map(name => findClientId(reader, name)))
+  })
+  if (names.every(isId)) return idsOf(names)
+  const rows = await reader.list<{ readonly client_name: string }>('/v1/clients')
+  const isClient = (name: string): boolean =>
+    isId(name) || rows.some(({ client_name }) => client_name === name)
+
+  const hasOperator = /[=!()]/.test(text)
+  const isName = isClient(text)
+  const isList = names.length > 1 && names.every(isClient)
+  const isSelector = hasOperator && ((!isName && !isList) || (await isAccepted(text, reader)))
+  if (Number(isName) + Number(isList) + Number(isSelector) > 1) {
+    const meanings = [
+      isName && 'the name of a client',
+      isList && 'a list of clients',
+      isSelector && 'a selector'
+    ]
+    const both = meanings.filter(meaning => meaning !== false).join(' and ')
+    throw new Fault(
+      wrongUsage,
+      `--clients ${text} is both ${both}; give the ids of the clients, or rename one`
+    )
   }
-  return Promise.all(names.map(name => findClientId({ get: api.get, list }, name.trim())))
+  if (isSelector) return { selector: text }
+  return idsOf(isName ? [text] : names)
+}
+
+/** Returns whether the server accepts the selector. */
+async function isAccepted(selector: string, { get }: Reader): Promise<boolean> {
+  try {
+    await get(`/v1/clients?${new URLSearchParams({ selector, limit: '1' })}`)
+    return true
+  } catch (error) {
+    if (error instanceof Fault && error.errorCode.http === 400) return false
+    throw error
+  }
+}
+
+/** Reads each list only once. */
+function openReader(api: Api): Reader {
+  const lists = new Map<string, Promise<unknown[]>>()
+  return {
+    get: api.get,
+    list<T>(path: string) {
+      const rows = lists.get(path) ?? api.list(path)
+      lists.set(path, rows)
+      return rows as Promise<T[]> // of this path
+    }
+  }
 }
 
 export const commands = []
