@@ -6,6 +6,7 @@ import { atPlace, ListenAddress, type PlaceOf, throwProblems, validateConfig } f
 import { defaultDir } from '../kernel/base/directory.ts'
 import { readConfigFile, readKeys } from '../kernel/platform/config-file.ts'
 import { type LoadedPlugins, settingsIn } from '../kernel/platform/plugins/load-plugins.ts'
+import { canonicalAddress, familyOf, isUnspecified } from './net/address.ts'
 import type { AgentPlugin } from './plugin.ts'
 import { type Guardrails, openGuardrails } from './rules/guardrails.ts'
 
@@ -14,6 +15,32 @@ const Address = Type.Refine(
   text => isIP(text) !== 0,
   () => 'must be an IP address of this machine'
 )
+
+/** Local addresses. Two listeners on one port cannot have the same address, nor one of them all addresses of its family. */
+const BindAddresses = Type.Refine(
+  Type.Array(Address, {
+    default: ['0.0.0.0', '::'],
+    minItems: 1,
+    description: 'Local addresses that every listener binds.'
+  }),
+  addresses => overlapIn(addresses) === null,
+  addresses => overlapIn(addresses) ?? ''
+)
+
+function overlapIn(addresses: readonly string[]): string | null {
+  const canonical = (address: string): string => {
+    const [, zone] = address.split('%')
+    return canonicalAddress(address) + (zone === undefined ? '' : `%${zone}`)
+  }
+  for (const [at, address] of addresses.entries())
+    for (const other of addresses.slice(at + 1)) {
+      const [one, two] = [canonical(address), canonical(other)]
+      const overlaps =
+        one === two || ((isUnspecified(one) || isUnspecified(two)) && familyOf(one) === familyOf(two))
+      if (overlaps) return `has ${address} and ${other}, which overlap; remove one of them`
+    }
+  return null
+}
 
 /** Addresses of no host, and those at which clouds serve metadata and credentials of the machine; see README.md. */
 const deniedTargets = [
@@ -38,11 +65,7 @@ export const agentKeys = Type.Object({
   state_dir: Type.Optional(
     Type.String({ isPath: true, description: 'Directory of rules, journal and bundle.' })
   ),
-  bind: Type.Array(Address, {
-    default: ['0.0.0.0', '::'],
-    minItems: 1,
-    description: 'Local addresses that every listener binds.'
-  }),
+  bind: BindAddresses,
   allow_ports: Type.Array(Type.Union([Type.Integer(), Type.String()]), {
     default: [],
     description: 'Ports and ranges ("8000-8999") that rules may listen on; empty: all.'

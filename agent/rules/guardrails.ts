@@ -25,19 +25,19 @@ const refusal = 'denied_by_agent'
 
 /** Parses the keys. Adds a message to `problems` for each invalid entry. */
 export function openGuardrails(keys: GuardrailKeys, problems: string[]): Guardrails {
-  const read = <V>(key: keyof GuardrailKeys, parse: (text: string) => V | null): V[] =>
+  const read = <V>(key: keyof GuardrailKeys, { parse, form }: Entry<V>): V[] =>
     keys[key].flatMap(text => {
       const value = parse(String(text))
-      if (value === null) problems.push(`${key}: ${text} is invalid`)
+      if (value === null) problems.push(`${key}: ${text} is invalid; write ${form}`)
       return value === null ? [] : [value]
     })
-  const ports = read('allow_ports', parsePorts)
-  const allow = read('allow_targets', parseMatch)
+  const ports = read('allow_ports', portsEntry)
+  const allow = read('allow_targets', targetEntry)
   const filter: Filter = {
     allow: allow.length > 0 ? allow : null,
     deny: [
-      ...read('deny_targets', parseMatch),
-      ...read('deny_local_ports', parsePorts).map(ports => ({ isOwn: true, ports }))
+      ...read('deny_targets', targetEntry),
+      ...read('deny_local_ports', portsEntry).map(ports => ({ isOwn: true, ports }))
     ],
     refusal
   }
@@ -87,7 +87,19 @@ function parseHost(host: string): Match | null {
   const isMapped = family === 6 && isIP(canonicalAddress(address)) === 4
   const least = isMapped ? 96 : 0
   const full = family === 4 ? 32 : 128
-  const length = bits === undefined ? full : Number(bits)
-  if (rest.length > 0 || bits === '' || !(length >= least && length <= full)) return null
+  const length = bits === undefined ? full : /^\d{1,3}$/.test(bits) ? Number(bits) : Number.NaN
+  if (rest.length > 0 || address.includes('%') || !(length >= least && length <= full)) return null
   return { cidr: `${address}/${length}` }
+}
+
+/** How to parse the entries of a key, and the form that a message asks for. */
+interface Entry<V> {
+  readonly parse: (text: string) => V | null
+  readonly form: string
+}
+
+const portsEntry = { parse: parsePorts, form: 'a port or a range, such as 443 or 8000-8999' }
+const targetEntry = {
+  parse: parseMatch,
+  form: 'an address, a prefix such as 10.0.0.0/8 or a name, and ports after a colon if wanted'
 }

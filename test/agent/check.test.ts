@@ -31,10 +31,10 @@ async function bothVerdicts({ env = {}, file = null }: { env?: Env; file?: strin
 }
 
 const special: Readonly<Record<string, readonly string[]>> = {
-  bind: ['localhost', '127.0.0.1:80', '1.2.3'],
+  bind: ['localhost', '127.0.0.1:80', '1.2.3', '127.0.0.1,127.0.0.1', '0.0.0.0,127.0.0.1'],
   allow_ports: ['0', '9-1', 'x'],
-  allow_targets: ['10.0.0.0/33'],
-  deny_targets: ['10.0.0.0/33'],
+  allow_targets: ['10.0.0.0/33', '10.0.0.0/8.5'],
+  deny_targets: ['10.0.0.0/33', '10.0.0.0/8.5', '10.0.0.0/1e1', '10.0.0.0/+8', 'fe80::1%lo'],
   deny_local_ports: ['70000'],
   plugins: []
 }

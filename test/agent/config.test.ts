@@ -53,6 +53,35 @@ t.test('an invalid local address is refused, not ignored', async t => {
     })
 })
 
+t.test('a prefix whose length is not digits is refused with its key and the form of an entry', async t => {
+  for (const bits of ['8.5', '1e1', '0x8', ' 8', '-0', ''])
+    for (const key of ['allow_targets', 'deny_targets'])
+      t.throws(
+        () => readAgentConfig({ file: null, env: { [`SVC_${key.toUpperCase()}`]: `10.0.0.0/${bits}` } }),
+        {
+          errorCode: { code: 'startup.config_invalid' },
+          message: new RegExp(`^SVC_${key.toUpperCase()}: ${key}: .* is invalid; write an address, a prefix`)
+        }
+      )
+})
+
+t.test('addresses of bind that no port can have at the same time are refused', async t => {
+  for (const bind of [
+    '127.0.0.1,127.0.0.1',
+    '::1,0:0::1',
+    '127.0.0.1,::ffff:127.0.0.1',
+    '127.0.0.1,0.0.0.0',
+    '::,::1'
+  ])
+    t.throws(
+      () => readAgentConfig({ file: null, env: { SVC_BIND: bind } }),
+      { message: /^SVC_BIND: bind has .* and .*, which overlap; remove one of them$/ },
+      bind
+    )
+  for (const bind of ['0.0.0.0,::', '127.0.0.1,::', 'fe80::1%a,fe80::1%b', '127.0.0.1,127.0.0.2'])
+    t.same(readAgentConfig({ file: null, env: { SVC_BIND: bind } }).bind, bind.split(','))
+})
+
 t.test('variables with the prefix SVC_AGENT_ apply only to the agent, and take precedence', async t => {
   const env = {
     SVC_METRICS_LISTEN: '127.0.0.1:1',
