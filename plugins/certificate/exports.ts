@@ -18,7 +18,7 @@ export { findServedCertificate, type ServedCertificate } from './certificate-sta
 export { openServerCertificate } from './certificate-store.ts'
 export type { LiveRotation } from './live-rotation.ts'
 export { type CertificateSet, readCertificates, replaceSealed } from './sealed-certificates.ts'
-export { endpointsIn, type keys, settingsIn } from './settings.ts'
+export { endpointForm, endpointsIn, isEndpoint, type keys, settingsIn } from './settings.ts'
 export { pinnedSlot } from './slots.ts'
 
 /**

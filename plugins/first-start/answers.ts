@@ -1,6 +1,7 @@
 // Reads name, password and setup token from arguments, the environment, a terminal, or lines of standard input.
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { requireSecret } from '../../kernel/platform/secret-problem.ts'
+import { endpointForm, endpointsIn, isEndpoint } from '../certificate/exports.ts'
 import type { Questions } from './questions.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
@@ -45,8 +46,9 @@ export async function askEndpoint(
       ? await ask('HOST:PORT at which agents will reach this server [this host only]: ')
       : ''
     if (endpoint === '') return undefined
-    if (/^[\w.-]+:[1-9]\d{0,4}(, ?[\w.-]+:[1-9]\d{0,4})*$/.test(String(endpoint))) return String(endpoint)
-    const problem = `${endpoint} is not HOST:PORT, for example sluice.example.com:7443`
+    const wrong = endpointsIn(String(endpoint)).find(text => !isEndpoint(text))
+    if (wrong === undefined) return String(endpoint)
+    const problem = `${JSON.stringify(wrong)} ${endpointForm}, for example sluice.example.com:7443`
     if (given !== undefined) throw new Fault(wrongUsage, problem)
     process.stderr.write(`${problem}\n`)
     endpoint = undefined

@@ -144,20 +144,24 @@ t.test('an endpoint with white space around it is refused, not trimmed', async t
   t.match((await call('GET', url)).body, { override: 'localhost:1', effective: 'localhost:1' })
 })
 
-t.test('a configured endpoint with white space around it is not used', async t => {
+t.test('a server does not start with a configured endpoint that no agent could use', async t => {
   for (const advertised_endpoint of [
     ' localhost:7443',
     'localhost:7443\n',
-    ['localhost:7443', '\u00a0localhost:7444']
-  ]) {
-    const keys = { advertised_endpoint }
-    const { call, log } = await testServer(t, { plugins: ['advertised-endpoint'], keys, dir: t.testdir() })
-
-    t.match(await call('GET', url), {
-      body: { override: null, effective: null, source: null, diagnostic: /^endpoint_invalid: .*white space/ }
-    })
-    t.match(log.find(({ event }) => event === 'endpoint.unusable')?.fields, { code: 'endpoint_invalid' })
-  }
+    'one.example:7443, two.example:7443',
+    ['localhost:7443', '\u00a0localhost:7444'],
+    'localhost',
+    'localhost:70000',
+    'https://localhost:7443'
+  ])
+    await t.rejects(
+      testServer(t, { plugins: ['advertised-endpoint'], keys: { advertised_endpoint }, dir: t.testdir({}) }),
+      {
+        errorCode: { code: 'startup.config_invalid' },
+        message: /advertised_endpoint must be host:port .* without white space/
+      },
+      JSON.stringify(advertised_endpoint)
+    )
 })
 
 t.test('several endpoints are set as a list or as text, and agents must be able to use each', async t => {

@@ -81,7 +81,7 @@ const special: Readonly<Record<string, readonly unknown[]>> = {
   store_listen_url: ['sqlite:'],
   store_password: ['a-password\n', "'a-password'"],
   packages_dir: ['packages', '~/packages'],
-  advertised_endpoint: [3],
+  advertised_endpoint: [[3], 'a.example:7443, b.example:7443', 'a.example', ['a.example:7443', '']],
   server_id: ['a b', '-'],
   operator_http_public_origin: ['x.example', 'https://X.example', 'https://x.example/path'],
   log_level: ['loud'],

@@ -33,10 +33,12 @@ t.test('at a terminal setup asks for a name, and twice for a password without ec
 t.test(
   'at a terminal setup asks again after an invalid endpoint; an empty answer means this host',
   async t => {
-    const { questions, shown } = terminal(t, ['https://x/', 'sluice.example.com:7443', '', ''])
+    const spaced = 'a.example:7443, b.example:7443'
+    const { questions, shown } = terminal(t, ['https://x/', spaced, 'sluice.example.com:7443', '', ''])
 
     t.equal(await askEndpoint(questions, undefined), 'sluice.example.com:7443')
-    t.match(shown(), 'https://x/ is not HOST:PORT')
+    t.match(shown(), '"https://x/" must be host:port')
+    t.match(shown(), '" b.example:7443" must be host:port')
     t.equal(await askEndpoint(questions, undefined), undefined)
     t.equal(await askUser(questions, undefined), 'root')
   }

@@ -81,10 +81,11 @@ t.test('a refused setup changes nothing, and the error has a remedy', async t =>
   t.match(await setup([], `${password}\n`), { code: 2, stderr: /sluice setup root/ })
   t.match(await setup(['root'], ''), { code: 2, stderr: /^usage: no answer to "Password/ })
   t.match(await setup(['root', '--server', origin], ''), { code: 69, stderr: /^server_unreachable/ })
-  t.match(await setup(['root', '--advertised-endpoint', 'https://x/'], `${password}\n`), {
-    code: 2,
-    stderr: /HOST:PORT/
-  })
+  for (const endpoint of ['https://x/', 'a.example:7443, b.example:7443'])
+    t.match(await setup(['root', '--advertised-endpoint', endpoint], `${password}\n`), {
+      code: 78,
+      stderr: /--advertised-endpoint: advertised_endpoint must be host:port .*without white space/
+    })
   for (const path of [config, env.SVC_DATA_DIR, profile]) t.notOk(existsSync(path), path)
 
   t.match(await setup(['Not an id'], `${password}\n`), { code: 3, stderr: /^invalid_user_id/ })
