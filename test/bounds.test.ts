@@ -138,6 +138,10 @@ const scenarios: Readonly<Record<string, readonly [file: string, test: string]>>
     'test/matrix/target-names.test.ts',
     "callers of one owner connect while another's names get no answer"
   ],
+  "callers of a port that wait for a proxy's header or a ClientHello": [
+    'test/engine/cases/tls-names.ts',
+    'a thousand silent callers of one address keep no other address out of a shared port'
+  ],
   'unreported entries for the journals of rules': [
     'test/agent/queues.test.ts',
     'a share that fills the queue loses its own items, in this process and the next'

@@ -16,7 +16,7 @@ export interface FirstRead {
   readonly from: readonly string[]
   /**
    * The reasons under which `Counters.rejected` counts refusals. 'header': the header is wrong, missing, too long or too
-   * late, or the port awaits 1,024 of them already. 'untrusted': the sender is not one of `from`. UDP counts datagrams.
+   * late, or its place is taken back: 1,024 wait at a port. 'untrusted': the sender is not one of `from`. UDP counts datagrams.
    */
   readonly refusals: Readonly<Record<'header' | 'untrusted', string>>
 }

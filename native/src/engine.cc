@@ -97,18 +97,18 @@ std::optional<EngineError> Engine::open(RuleConfig config, const std::vector<int
   const std::shared_ptr<Rule> rule = make_rule(std::move(config));
   const PortBinding& binding = bindings_.at(key_of(*rule));
   rules_[rule->id] = rule;
-  opened_.push_back({rule, binding.sockets, binding.arriving});
+  opened_.push_back({rule, binding.sockets, binding.waiting});
   return std::nullopt;
 }
 
 void Engine::serve_opened() {
   for (size_t i = 0; i < workers_.size() && !opened_.empty(); i++) {
-    std::vector<std::tuple<std::shared_ptr<Rule>, BoundSockets, ArrivalCount>> own;
-    for (auto& [rule, sockets, arriving] : opened_)
-      own.emplace_back(rule, std::move(sockets[i]), arriving);
+    std::vector<std::tuple<std::shared_ptr<Rule>, BoundSockets, std::shared_ptr<WaitingCallers>>> own;
+    for (auto& [rule, sockets, waiting] : opened_)
+      own.emplace_back(rule, std::move(sockets[i]), waiting);
     // The task moves its sockets out, since it may be destroyed only after the task of a `close` has run.
     workers_[i]->loop.post([&worker = *workers_[i], own = std::move(own)]() mutable {
-      for (auto& [rule, sockets, arriving] : own) worker.open(rule, std::move(sockets), arriving);
+      for (auto& [rule, sockets, waiting] : own) worker.open(rule, std::move(sockets), waiting);
     });
   }
   opened_.clear();
@@ -179,7 +179,7 @@ std::optional<EngineError> Engine::bind_ports(const RuleConfig& config) {
   own_ports(config.is_udp).add(config.from, config.to);
   bindings_[key_of(config)] = {config.name || config.is_fallback,
                                descriptors,
-                               std::make_shared<std::atomic<int>>(0),
+                               std::make_shared<WaitingCallers>(),
                                std::move(sockets),
                                true,
                                {{config.name.value_or(""), config.id}}};

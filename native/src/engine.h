@@ -92,7 +92,7 @@ class Engine final : public MeterListener {
   struct PortBinding {
     bool is_named;
     int64_t descriptors;
-    ArrivalCount arriving;
+    std::shared_ptr<WaitingCallers> waiting;
     Sockets sockets;  // without those that another binding took over
     bool is_whole;    // no socket was taken over
     std::map<std::string, int> rules;  // id by name; "" is the rule without a name
@@ -102,7 +102,7 @@ class Engine final : public MeterListener {
   struct OpenedRule {
     std::shared_ptr<Rule> rule;
     Sockets sockets;
-    ArrivalCount arriving;
+    std::shared_ptr<WaitingCallers> waiting;
   };
 
   /** Runs the work on each thread, and waits until all have done it. */

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "client-hello.h"
 #include "proxy-header.h"
@@ -12,7 +13,6 @@ namespace {
 constexpr int kAcceptsPerWake = 32;
 constexpr int64_t kPauseMs = 100;
 constexpr int64_t kArrivalMs = 3'000;  // for the header, and again for the ClientHello
-constexpr int kMaxArriving = 1024;
 constexpr int kMaxQueue = 4096;  // callers in the accept queue of a closing listener
 }  // namespace
 
@@ -70,7 +70,7 @@ class PortListeners::Listener final : public FdWatcher {
  * A caller without a rule yet: waits for the proxy header, then for the ClientHello, if the port has them. Bytes read
  * beyond the header are buffered for the target.
  */
-class PortListeners::Arrival final : public DeferredDelete, public EndpointOwner {
+class PortListeners::Arrival final : public DeferredDelete, public EndpointOwner, public WaitingCaller {
  public:
   Arrival(PortListeners& owner, Fd socket, const Address& sender, int port_index)
       : owner_(owner),
@@ -79,10 +79,8 @@ class PortListeners::Arrival final : public DeferredDelete, public EndpointOwner
         port_index_(port_index),
         first_(owner.first_read()),
         awaits_header_(first_ != nullptr),
-        started_us_(loop().now_us()) {
-    owner_.arriving_->fetch_add(1);
-  }
-  ~Arrival() override { owner_.arriving_->fetch_sub(1); }
+        started_us_(loop().now_us()) {}
+  ~Arrival() override { leave_place(); }
 
   /** Returns the reason of a refusal. A port of several owners counts for none: the caller's rule is unknown. */
   Reason reserve() {
@@ -99,10 +97,12 @@ class PortListeners::Arrival final : public DeferredDelete, public EndpointOwner
   }
 
   void begin() {
+    place_ = owner_.waiting_->enter(*this, loop(), Source::of(caller_.source));
     loop().arm_after(timer_, kArrivalMs);
     if (const int error = loop().watch(endpoint_->fd(), *endpoint_))
       end(nullptr, context().local_refusal(-error));
   }
+  void give_up_place() override { end(nullptr, overflow_refusal()); }
   /** Ends the wait without counting its duration or a refusal. */
   void drop() { end(nullptr, kNoReason); }
   Caller take_caller() {
@@ -146,6 +146,7 @@ class PortListeners::Arrival final : public DeferredDelete, public EndpointOwner
     if (owner_.is_denied(caller_.source)) return end(&owner_.refusal_shard(), kNoReason);
     bytes_.erase(bytes_.begin(), bytes_.begin() + static_cast<ptrdiff_t>(header.size));
     awaits_header_ = false;
+    owner_.waiting_->move(place_, Source::of(caller_.source));
     if (owner_.shards_by_name_.empty()) return end(owner_.default_shard_, kNoReason);
     started_us_ = loop().now_us();
     loop().arm_after(timer_, kArrivalMs);
@@ -162,6 +163,7 @@ class PortListeners::Arrival final : public DeferredDelete, public EndpointOwner
     drop();
   }
   Reason header_refusal() const { return first_->header; }
+  Reason overflow_refusal() const { return awaits_header_ ? header_refusal() : context().refusals.sni_overflow; }
   void on_timeout() { end_without_name(context().refusals.sni_timeout); }
   /** Passes a caller without a whole ClientHello to the fallback, with the bytes that it has sent. */
   void end_without_name(Reason refusal) {
@@ -171,10 +173,14 @@ class PortListeners::Arrival final : public DeferredDelete, public EndpointOwner
   void end(TcpRuleShard* shard, Reason reason) {
     if (has_ended_) return;
     has_ended_ = true;
+    leave_place();
     timer_.cancel();
     if (!awaits_header_ && !owner_.shards_by_name_.empty() && (shard != nullptr || reason != kNoReason))
       owner_.worker_.context.peeks.add(loop().now_us() - started_us_);
     owner_.finish_arrival(*this, shard, reason);
+  }
+  void leave_place() {
+    if (place_) owner_.waiting_->leave(std::exchange(place_, nullptr));
   }
 
   PortListeners& owner_;
@@ -182,6 +188,7 @@ class PortListeners::Arrival final : public DeferredDelete, public EndpointOwner
   NamedCaller caller_;
   const int port_index_;
   std::shared_ptr<DescriptorShare> share_;
+  std::shared_ptr<WaitingCallers::Place> place_;
   const std::shared_ptr<const FirstRead> first_;  // of the port when the caller arrived; may be null
   bool awaits_header_;
   int64_t started_us_;  // of the wait for the TLS name
@@ -191,8 +198,8 @@ class PortListeners::Arrival final : public DeferredDelete, public EndpointOwner
   MethodTimer<Arrival, &Arrival::on_timeout> timer_{*this};
 };
 
-PortListeners::PortListeners(Worker& worker, BoundSockets sockets, ArrivalCount arriving)
-    : worker_(worker), arriving_(std::move(arriving)) {
+PortListeners::PortListeners(Worker& worker, BoundSockets sockets, std::shared_ptr<WaitingCallers> waiting)
+    : worker_(worker), waiting_(std::move(waiting)) {
   for (BoundSocket& bound : sockets)
     listeners_.push_back(std::make_unique<Listener>(*this, std::move(bound)));
 }
@@ -253,7 +260,6 @@ void PortListeners::on_accepted(Fd socket, const Address& caller, uint16_t port)
 
 void PortListeners::start_arrival(Fd socket, const Address& sender, uint16_t port) {
   const auto first = first_read();
-  const auto& refusals = worker_.context.refusals;
   if (first != nullptr && !first->trusts(sender)) {
     refusal_shard().handshake_failed(sender);
     return refuse(socket.get(), sender, first->untrusted);
@@ -263,8 +269,6 @@ void PortListeners::start_arrival(Fd socket, const Address& sender, uint16_t por
     shard.refuse(socket.get(), sender, shard.check_source(sender));
     return sys::arm_reset(socket.get());
   }
-  if (arriving_->load() >= kMaxArriving)
-    return refuse(socket.get(), sender, first != nullptr ? first->header : refusals.sni_overflow);
   const int socket_number = socket.get();
   const int port_index = port - shards_.front()->rule->from;
   auto arrival = std::make_unique<Arrival>(*this, std::move(socket), sender, port_index);

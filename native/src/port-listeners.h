@@ -2,7 +2,6 @@
 // without a rule yet.
 #pragma once
 
-#include <atomic>
 #include <map>
 #include <memory>
 #include <string>
@@ -15,7 +14,7 @@ namespace sluice {
 
 class PortListeners final : public DeferredDelete {
  public:
-  PortListeners(Worker& worker, BoundSockets sockets, ArrivalCount arriving);
+  PortListeners(Worker& worker, BoundSockets sockets, std::shared_ptr<WaitingCallers> waiting);
   ~PortListeners() override;
 
   void add(TcpRuleShard& shard);
@@ -51,7 +50,7 @@ class PortListeners final : public DeferredDelete {
   bool is_denied(const Address& source) const;
 
   Worker& worker_;
-  const ArrivalCount arriving_;        // on all threads
+  const std::shared_ptr<WaitingCallers> waiting_;  // of the port, on all threads
   std::vector<TcpRuleShard*> shards_;  // oldest first
   std::map<std::string, TcpRuleShard*> shards_by_name_;
   TcpRuleShard* default_shard_ = nullptr;  // of the rule without a name

@@ -20,6 +20,10 @@ struct Source {
   bool operator==(const Source& other) const = default;
   uint64_t hash() const { return hash_bytes(bytes.data(), bytes.size()) ^ static_cast<uint64_t>(family); }
   std::string text() const;  // '192.0.2.7', '2001:db8::/64'
+
+  struct Hash {
+    size_t operator()(const Source& source) const { return source.hash(); }
+  };
 };
 
 /** Counts the open connections of each source, over all rules with a limit of this name. */
@@ -30,11 +34,8 @@ class OpenBySource {
   void leave(const Source& source);
 
  private:
-  struct Hash {
-    size_t operator()(const Source& source) const { return source.hash(); }
-  };
   std::mutex mutex_;
-  std::unordered_map<Source, int64_t, Hash> open_;  // of sources that have any
+  std::unordered_map<Source, int64_t, Source::Hash> open_;  // of sources that have any
 };
 
 /**

@@ -40,14 +40,14 @@ Worker::Worker(EngineContext& context, size_t index, size_t count)
 
 Worker::~Worker() = default;
 
-void Worker::open(std::shared_ptr<Rule> rule, BoundSockets sockets, ArrivalCount arriving) {
+void Worker::open(std::shared_ptr<Rule> rule, BoundSockets sockets, std::shared_ptr<WaitingCallers> waiting) {
   const auto found = shards_.find(rule->replaces);
   RuleShard* replaced = found != shards_.end() ? found->second.get() : nullptr;
   if (replaced != nullptr && (replaced->is_closed() || replaced->rule->is_udp != rule->is_udp)) replaced = nullptr;
   if (rule->is_udp)
     open_udp(std::move(rule), std::move(sockets), replaced);
   else
-    open_tcp(std::move(rule), std::move(sockets), std::move(arriving), replaced);
+    open_tcp(std::move(rule), std::move(sockets), std::move(waiting), replaced);
 }
 
 void Worker::open_udp(std::shared_ptr<Rule> rule, BoundSockets sockets, RuleShard* replaced) {
@@ -57,14 +57,14 @@ void Worker::open_udp(std::shared_ptr<Rule> rule, BoundSockets sockets, RuleShar
   shards_[id] = std::move(shard);
 }
 
-void Worker::open_tcp(std::shared_ptr<Rule> rule, BoundSockets sockets, ArrivalCount arriving, RuleShard* replaced) {
+void Worker::open_tcp(std::shared_ptr<Rule> rule, BoundSockets sockets, std::shared_ptr<WaitingCallers> waiting, RuleShard* replaced) {
   auto shard = std::make_unique<TcpRuleShard>(*this, rule);
   auto& listeners = listeners_[ports_of(*rule)];
   if (!listeners) {
     if (replaced != nullptr)
       if (const auto old = listeners_.find(ports_of(*replaced->rule)); old != listeners_.end() && old->second)
         old->second->hand_over(sockets);
-    listeners = std::make_unique<PortListeners>(*this, std::move(sockets), std::move(arriving));
+    listeners = std::make_unique<PortListeners>(*this, std::move(sockets), std::move(waiting));
   }
   listeners->add(*shard);
   if (replaced != nullptr && ports_of(*replaced->rule) == ports_of(*rule))

@@ -17,6 +17,7 @@
 #include "pipe-pool.h"
 #include "rule.h"
 #include "udp-batch.h"
+#include "waiting-callers.h"
 
 namespace sluice {
 
@@ -30,15 +31,13 @@ struct BoundSocket {
   bool is_shared = false;
 };
 using BoundSockets = std::vector<BoundSocket>;
-/** Counts the callers of a port that have no rule yet, on all threads. */
-using ArrivalCount = std::shared_ptr<std::atomic<int>>;
 
 class Worker {
  public:
   Worker(EngineContext& context, size_t index, size_t count);
   ~Worker();
 
-  void open(std::shared_ptr<Rule> rule, BoundSockets sockets, ArrivalCount arriving);
+  void open(std::shared_ptr<Rule> rule, BoundSockets sockets, std::shared_ptr<WaitingCallers> waiting);
   void close(int rule_id, int64_t drain_ms);
   void reset_targets(int rule_id, const std::vector<int>& targets);
   void reset(int rule_id, PortRange keep);
@@ -84,7 +83,7 @@ class Worker {
   static PortRange ports_of(const Rule& rule) { return {rule.from, rule.to}; }
   void stop_listening(RuleShard& shard);
   void open_udp(std::shared_ptr<Rule> rule, BoundSockets sockets, RuleShard* replaced);
-  void open_tcp(std::shared_ptr<Rule> rule, BoundSockets sockets, ArrivalCount arriving, RuleShard* replaced);
+  void open_tcp(std::shared_ptr<Rule> rule, BoundSockets sockets, std::shared_ptr<WaitingCallers> waiting, RuleShard* replaced);
 
   const size_t count_;
   std::array<char, 16> connection_id_;  // of the last preamble; random at first, then counts up

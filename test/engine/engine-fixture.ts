@@ -216,12 +216,12 @@ export async function untilStable(value: () => number): Promise<void> {
 
 export const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
 
-const firstReadMs = 3000 // a caller that sends nothing for this long is reset
+export const firstReadMs = 3000 // a caller that sends nothing for this long is reset
 const maxFirstReads = 1024
 
 export interface FirstReads {
-  readonly waiting: readonly Socket[]
-  readonly end: 'fin' | 'reset' // of one more caller
+  readonly waiting: readonly Socket[] // and one more
+  readonly end: 'fin' | 'reset' // of the first that ends
   readonly rejected: Readonly<Record<string, number>>
 }
 
@@ -234,8 +234,8 @@ export async function fillFirstReads(
   for (;;) {
     const before = counters().rejected
     const begunAt = performance.now()
-    const waiting = await Promise.all(Array.from({ length: maxFirstReads }, () => openCaller(t, port)))
-    const end = await endOf(await openCaller(t, port))
+    const waiting = await Promise.all(Array.from({ length: maxFirstReads + 1 }, () => openCaller(t, port)))
+    const end = await Promise.race(waiting.map(endOf))
     const rejected = Object.fromEntries(
       Object.entries(counters().rejected).map(([reason, count]) => [reason, count - (before[reason] ?? 0)])
     )

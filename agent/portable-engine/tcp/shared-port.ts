@@ -1,7 +1,9 @@
 // A port or range of one rule, or a port that several rules share: the TLS name that a caller asks for selects the rule.
 import type { Socket } from 'node:net'
 import { isDeepStrictEqual } from 'node:util'
+import { networkOf } from '../../../kernel/base/network.ts'
 import { engineFault } from '../../engine/engine-fault.ts'
+import { FairEviction } from '../../net/fair-eviction.ts'
 import type { EngineContext } from '../engine-context.ts'
 import type { RuleState } from '../rule-state.ts'
 import type { SenderCheck } from '../sender-check.ts'
@@ -10,7 +12,7 @@ import { reportCaller } from './connection.ts'
 import { peekClientHello, readProxyHeader } from './first-bytes.ts'
 import { resetSocket } from './reset-socket.ts'
 
-/** The most callers that can wait for their header or ClientHello to be read. */
+/** The most callers that can wait for their header or ClientHello to be read. Beyond it, a network with the most loses its oldest. */
 const maxWaiting = 1_024
 
 /** A rule that takes the callers of a port. */
@@ -30,11 +32,18 @@ interface Refused {
   readonly refusal: string | null
 }
 
+/** A caller that is not assigned to a rule yet. */
+interface WaitingCaller {
+  readonly socket: Socket
+  readonly network: string
+  readonly drop: () => void
+}
+
 export class SharedPort {
   readonly #port: number
   readonly #context: Pick<EngineContext, 'descriptors' | 'peeks'>
   readonly #acceptors = new Map<string, Acceptor>() // by name, oldest first
-  readonly #waiting = new Set<Socket>() // not assigned to a rule yet
+  readonly #waiting = new FairEviction<WaitingCaller>(maxWaiting)
 
   constructor(port: number, context: Pick<EngineContext, 'descriptors' | 'peeks'>) {
     this.#port = port
@@ -84,13 +93,9 @@ export class SharedPort {
     if (firstRead && !firstRead.trusts(caller.source.address))
       return this.#fail({ caller, refusal: firstRead.refusals.untrusted })
     if (!firstRead && this.#isDenied(caller)) return this.#dispatch(caller, port)
-    if (this.#waiting.size >= maxWaiting)
-      return this.#refuse({ caller, refusal: firstRead?.refusals.header ?? 'sni_overflow' })
     const waiting = this.#reserveWaiting()
     if ('refusal' in waiting) return this.#refuse({ caller, refusal: waiting.refusal })
-    this.#waiting.add(socket)
     const found = await this.#identify(caller, firstRead)
-    this.#waiting.delete(socket)
     waiting.release() // before the connection reserves this one and that of its target
     if ('refusal' in found) this.#fail(found)
     else this.#dispatch(found, port)
@@ -108,7 +113,7 @@ export class SharedPort {
 
   /** Resets the waiting callers. */
   resetWaiting(): void {
-    for (const socket of this.#waiting) resetSocket(socket)
+    for (const { socket } of this.#waiting.all()) resetSocket(socket)
   }
 
   /** Returns true if every rule of the port refuses this source, so that it cannot fill the waiting places. */
@@ -128,8 +133,29 @@ export class SharedPort {
   }
 
   async #identify(sender: Caller, firstRead: SenderCheck | null | undefined): Promise<Caller | Refused> {
-    const caller = firstRead ? await this.#readHeader(sender, firstRead.refusals.header) : sender
-    return 'refusal' in caller || this.#only || this.#isDenied(caller) ? caller : this.#readName(caller)
+    const header = firstRead?.refusals.header
+    const caller = header ? await this.#wait(sender, header, this.#readHeader(sender, header)) : sender
+    if ('refusal' in caller || this.#only || this.#isDenied(caller)) return caller
+    return this.#wait(caller, 'sni_overflow', this.#readName(caller))
+  }
+
+  /** Waits for the result. Refuses the caller if another one needs its place. */
+  async #wait(caller: Caller, refusal: string, result: Promise<Caller | Refused>): Promise<Caller | Refused> {
+    const dropped = Promise.withResolvers<Refused>()
+    const waiting: WaitingCaller = {
+      socket: caller.socket,
+      network: networkOf(caller.source.address),
+      drop: () => dropped.resolve({ caller, refusal })
+    }
+    this.#waiting.add(waiting)
+    const surplus = this.#waiting.surplus(waiting, 'oldest')
+    if (surplus) {
+      this.#waiting.delete(surplus)
+      surplus.drop()
+    }
+    const outcome = await Promise.race([result, dropped.promise])
+    this.#waiting.delete(waiting)
+    return outcome
   }
 
   async #readHeader(sender: Caller, refusal: string): Promise<Caller | Refused> {

@@ -1,7 +1,7 @@
 // Runs handshakes in order: a started one finishes before others start, unless it takes too long. A stream without its
 // ClientHello does not count.
+import { FairEviction } from '../../../agent/net/fair-eviction.ts'
 import type { Clock } from '../../../kernel/base/clock.ts'
-import { FairEviction } from './fair-eviction.ts'
 
 const maxBegun = 256
 const maxBegunOfNetwork = 16

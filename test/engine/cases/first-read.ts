@@ -327,6 +327,24 @@ export const firstRead: Record<string, EngineCase> = {
     t.match(await finalCounters(rule.id), { connectionsTotal: 1 })
   },
 
+  async 'callers that a proxy names by one address leave places to those that it names by others'(
+    t,
+    openEngine
+  ) {
+    const { engine } = engineFixture(t, openEngine)
+    const port = await openTarget(t, socket => socket.end('served'))
+    const rule = await ruleTo([port], { firstRead: proxyFirstRead, name: 'one.test' })
+    await engine.open(rule)
+    const hello = await clientHello({ servername: 'one.test' })
+    const named = await Promise.all(Array.from({ length: 1024 }, () => openCaller(t, rule.from)))
+    for (const caller of named) caller.write(binaryHeader())
+
+    const other = await openCaller(t, rule.from)
+    other.end(Buffer.concat([binaryHeader({ kind: 0x21, block: ipv6 }), hello]))
+
+    t.equal(String(await collect(other)), 'served')
+  },
+
   async 'at most 1,024 connections wait for a header at once'(t, openEngine) {
     const { engine, counters } = engineFixture(t, openEngine)
     const rule = await openProxied(t, engine)

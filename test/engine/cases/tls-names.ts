@@ -13,6 +13,7 @@ import {
   engineFixture,
   exchange,
   fillFirstReads,
+  firstReadMs,
   openCaller,
   openTarget,
   portCounters,
@@ -42,7 +43,11 @@ async function openCallerWith(t: Test, port: number, request: string | Buffer): 
 /** Sends a ClientHello for the name. Returns 'label:' of the target that answered, 'reset', or 'corrupted'. */
 async function targetOf(t: Test, port: number, servername: string): Promise<string> {
   const hello = await clientHello({ servername })
-  const socket = await openCallerWith(t, port, hello)
+  return answerTo(hello, await openCallerWith(t, port, hello))
+}
+
+/** Returns the answer to a caller that has sent the ClientHello, as `targetOf` does. */
+async function answerTo(hello: Buffer, socket: Socket): Promise<string> {
   const chunks: Buffer[] = []
   socket.on('data', chunk => chunks.push(chunk)).end()
   if ((await endOf(socket)) === 'reset') return 'reset'
@@ -341,6 +346,35 @@ export const tlsNames: Record<string, EngineCase> = {
     for (const caller of waiting) caller.resetAndDestroy()
     await until(() => waiting.every(({ closed }) => closed))
     t.equal(await targetOf(t, from, 'one.test'), 'one:')
+  },
+
+  async 'a thousand silent callers of one address keep no other address out of a shared port'(t, openEngine) {
+    const { engine, counters } = engineFixture(t, openEngine)
+    const { from } = await openNamed(t, engine, 'one', { name: 'one.test' })
+    await openNamed(t, engine, 'two', { from, owner: 'bob', name: 'two.test' })
+    const hello = await clientHello({ servername: 'two.test' })
+    const other = async () => {
+      const caller = await openCaller(t, from, '::1')
+      caller.write(hello.subarray(0, 100))
+      return caller
+    }
+    const finish = (caller: Socket) => {
+      caller.write(hello.subarray(100))
+      return answerTo(hello, caller)
+    }
+
+    for (let isInTime = false; !isInTime; ) {
+      const begunAt = performance.now()
+      const early = await other()
+      const { waiting, end } = await fillFirstReads(t, from, { counters })
+      const late = await other()
+      const answers = [await finish(early), await finish(late)]
+      isInTime = performance.now() - begunAt < firstReadMs - 100
+      for (const caller of waiting) caller.destroy()
+      t.equal(end, 'reset')
+      if (isInTime) t.same(answers, ['two:', 'two:'])
+    }
+    t.ok((counters().rejected['sni_overflow'] ?? 0) >= 3)
   },
 
   async 'a source that all rules of a port deny is refused before it waits for a ClientHello'(t, openEngine) {

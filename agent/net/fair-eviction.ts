@@ -1,8 +1,8 @@
-/** Streams by network, in order of arrival. Beyond `max`, the network with the most streams loses one. */
+/** Streams or callers by network, in order of arrival. Beyond `max`, the network with the most loses one. */
 export class FairEviction<T extends { readonly network: string }> {
   readonly #max: number
   readonly #ofNetwork = new Map<string, Set<T>>() // the network that was added or served longest ago is first
-  readonly #bySize: Set<string>[] = [] // networks by their number of streams, to find the largest without a search
+  readonly #bySize: Set<string>[] = [] // networks by their size, to find the largest without a search
   #size = 0
 
   constructor(max: number) {
@@ -34,12 +34,17 @@ export class FairEviction<T extends { readonly network: string }> {
     this.#size -= 1
   }
 
-  /** Yields the first stream of each network. */
+  /** Yields all, by network. */
+  *all(): Generator<T> {
+    for (const own of this.#ofNetwork.values()) yield* own
+  }
+
+  /** Yields the first one of each network. */
   *heads(): Generator<T> {
     for (const [one] of this.#ofNetwork.values()) if (one) yield one
   }
 
-  /** Returns the stream to evict after `newest` was added: the oldest or newest of a largest network; undefined below `max`. */
+  /** Returns the one to evict after `newest` was added: the oldest or newest of a largest network; undefined below `max`. */
   surplus(newest: T, which: 'oldest' | 'newest'): T | undefined {
     if (this.#size <= this.#max) return undefined
     const largest = this.#bySize.at(-1) ?? new Set()
