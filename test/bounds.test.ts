@@ -82,6 +82,14 @@ const scenarios: Readonly<Record<string, readonly [file: string, test: string]>>
     'plugins/http/test/idempotency.test.ts',
     'a response is kept for a day, and at most 1,000 per principal'
   ],
+  'changes in one sync': [
+    'test/kernel/store-changes.test.ts',
+    'a change waits for at most one change of each other payer, and for no sync of a later one'
+  ],
+  'parts of a request in one transaction': [
+    'plugins/rules/test/bulk.test.ts',
+    'large changes of one user do not delay the change of another until all are made'
+  ],
   "rows of an agent's reports": [
     'plugins/stats/test/report-validation.test.ts',
     'a client has at most 20,000 epochs and 200,000 rows; a report beyond them adds no row'

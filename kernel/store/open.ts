@@ -107,7 +107,7 @@ function databaseOn(orm: Orm, upgrade: Upgrade | null, disk: Disk | undefined): 
       return work(orm.em.fork())
     })
   return {
-    read: work => reading(work, () => connection.settled()), // hooks that start in a change see it
+    read: work => reading(work, () => connection.settled()), // hooks that start in a change see it, in the context of its payer
     remembered: openQueryCache(connection.versions, work => reading(work)), // cached values do not wait
     signals: connection.signals,
     upgrade,

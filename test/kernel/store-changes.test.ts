@@ -4,6 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import { type EntityManager, raw } from '@mikro-orm/sql'
 import SQLite from 'better-sqlite3'
 import t, { type Test } from 'tap'
+import { currentPayer } from '../../kernel/base/request-id.ts'
 import { User } from '../../kernel/identity/entities.ts'
 import { kernelStore } from '../../kernel/store/kernel-store.ts'
 import { openStore } from '../../kernel/store/open.ts'
@@ -106,6 +107,59 @@ t.test('waiting changes are synced together, however long they take', async t =>
   t.same(order(), ['begin immediate', ...names, 'commit', ...names.map(name => `${name} is answered`)])
 })
 
+t.test(
+  'a change waits for at most one change of each other payer, and for no sync of a later one',
+  async t => {
+    const { change, order } = openGroups()
+    const changing: Promise<void>[] = []
+    const of = (payer: string, ...names: string[]) =>
+      currentPayer.run(payer, () =>
+        names.forEach(name => void changing.push(change(name, () => spendMs(20))))
+      )
+
+    of('noisy', 'noisy 1', 'noisy 2', 'noisy 3', 'noisy 4')
+    of('quiet', 'quiet 1')
+    of('other', 'other 1', 'other 2')
+    await Promise.all(changing)
+
+    const answered = order().filter(name => name.endsWith('answered'))
+    t.same(
+      answered.map(name => name.replace(' is answered', '')),
+      ['noisy 1', 'quiet 1', 'other 1', 'noisy 2', 'other 2', 'noisy 3', 'noisy 4']
+    )
+    t.ok(order().indexOf('quiet 1 is answered') < order().indexOf('noisy 2'))
+  }
+)
+
+t.test('a change of a payer that comes during a change of another is next', async t => {
+  const { change, order } = openGroups()
+  const changing: Promise<void>[] = []
+  const of = (payer: string, name: string, work?: () => void) =>
+    currentPayer.run(payer, () => void changing.push(change(name, work)))
+
+  const until = change('first', () => {
+    for (const name of ['noisy 1', 'noisy 2']) of('', name)
+    of('quiet', 'quiet 1')
+    spendMs(20)
+  })
+  await until
+  await Promise.all(changing)
+
+  t.same(
+    order().filter(name => name !== 'commit' && name !== 'begin immediate'),
+    [
+      'first',
+      'first is answered',
+      'quiet 1',
+      'quiet 1 is answered',
+      'noisy 1',
+      'noisy 2',
+      'noisy 1 is answered',
+      'noisy 2 is answered'
+    ]
+  )
+})
+
 t.test('a change of a group that throws is rolled back alone', async t => {
   const { store, countOf } = await open(t)
 
@@ -162,6 +216,27 @@ t.test('a read that starts during a change waits for it, and sees it', async t =
   go.resolve()
   await change
   t.equal(await reading, 1)
+})
+
+t.test('a read of another payer does not wait for a change in progress', async t => {
+  const { store } = await open(t)
+  const begun = Promise.withResolvers<void>()
+  const go = Promise.withResolvers<void>()
+  const count = () => store.read(em => em.count(User))
+  const change = currentPayer.run('noisy', () =>
+    store.change(async em => {
+      await em.insert(User, userOf('ann'))
+      begun.resolve()
+      await go.promise
+    })
+  )
+  await begun.promise
+
+  const own = currentPayer.run('noisy', count)
+  t.equal(await currentPayer.run('quiet', count), 0)
+  go.resolve()
+  await change
+  t.equal(await own, 1)
 })
 
 t.test('a read waits for at most one group of changes, whatever its number of statements', async t => {

@@ -1,6 +1,7 @@
 // Group commit on PostgreSQL: several changes share a transaction, and each keeps its guarantees.
 import type { EntityManager } from '@mikro-orm/sql'
 import t, { type Test } from 'tap'
+import { currentPayer } from '../../kernel/base/request-id.ts'
 import { User } from '../../kernel/identity/entities.ts'
 import { kernelStore } from '../../kernel/store/kernel-store.ts'
 import { type Database, openStore } from '../../kernel/store/open.ts'
@@ -120,6 +121,48 @@ t.test('a failed unawaited statement does not fail other changes', async t => {
   )
   t.same(await ids(), ['ann', 'bob'])
 })
+
+t.test('a payer with many waiting changes delays the change of another by one', async t => {
+  const { store } = await opened(t)
+  const order: string[] = []
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const changing = [store.change(() => promise)]
+  const change = (payer: string) => {
+    const made = currentPayer.run(payer, () => store.change(async () => void order.push(payer)))
+    changing.push(made)
+  }
+
+  for (const payer of ['noisy', 'noisy', 'noisy', 'quiet']) change(payer)
+  resolve()
+  await Promise.all(changing)
+
+  t.same(order, ['noisy', 'quiet', 'noisy', 'noisy'])
+})
+
+t.test(
+  'a read waits for the changes of its payer and of the server, and not for those of others',
+  async t => {
+    const { store, ids } = await opened(t)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const begun = Promise.withResolvers<void>()
+    const changing = currentPayer.run('noisy', () =>
+      store.change(async em => {
+        await em.insert(User, userOf('ann'))
+        begun.resolve()
+        await promise
+      })
+    )
+    await begun.promise
+
+    const own = currentPayer.run('noisy', ids)
+    const ofServer = ids()
+    t.same(await currentPayer.run('quiet', ids), [])
+    resolve()
+    await changing
+    t.same(await own, ['ann'])
+    t.same(await ofServer, ['ann'])
+  }
+)
 
 t.test('after a conflict each change of the group runs again, and is stored once', async t => {
   const { store, at, ids } = await opened(t)

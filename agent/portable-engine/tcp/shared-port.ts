@@ -1,7 +1,7 @@
 // A port or range of one rule, or a port that several rules share: the TLS name that a caller asks for selects the rule.
 import type { Socket } from 'node:net'
 import { isDeepStrictEqual } from 'node:util'
-import { networkOf } from '../../../kernel/base/network.ts'
+import { networkOf } from '../../../kernel/platform/network.ts'
 import { engineFault } from '../../engine/engine-fault.ts'
 import { FairEviction } from '../../net/fair-eviction.ts'
 import type { EngineContext } from '../engine-context.ts'

@@ -3,6 +3,7 @@ import type { AnyEntity, Configuration, Dictionary, EntityData, QueryResult } fr
 import { AbstractSqlConnection, AbstractSqlDriver, BasePostgreSqlPlatform } from '@mikro-orm/sql'
 import type { Client } from 'pg'
 import { Fault } from '../../base/errors.ts'
+import { mayHaveBegunIn } from '../fair-order.ts'
 import { type Method, type Params, partsOf, type Sql, shaped } from '../sql/statement.ts'
 import type { WatchOf } from '../sql/store-watch.ts'
 import { Versions } from '../sql/versions.ts'
@@ -61,7 +62,7 @@ export class StoreConnection extends AbstractSqlConnection {
   }
 
   async settled(): Promise<void> {
-    await this.#groups.running
+    if (mayHaveBegunIn(this.#groups.payers)) await this.#groups.running
   }
 
   /** See `watchStore`. */

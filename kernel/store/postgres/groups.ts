@@ -1,10 +1,12 @@
 // Groups waiting changes into one transaction with one sync. No change counts as made before the sync.
 import { AsyncResource } from 'node:async_hooks'
 import { setTimeout as after } from 'node:timers/promises'
+import { enqueue, type Waiting } from '../fair-order.ts'
 import { conflict, faultOf, isConflict, isLost } from './failures.ts'
 import { type Group, Transaction } from './transaction.ts'
 
 const maxChanges = 8 // per group: the first waits for the last, and a conflict with a peer rolls all back
+const joinMs = 20 // later changes of other payers join the next group
 const maxRepeats = 5
 
 interface Change {
@@ -42,8 +44,10 @@ const rest = (repeats: number): Promise<void> => after(Math.random() * 20 * 2 **
 
 export class Groups {
   readonly #options: Options
-  readonly #waiting: Change[] = []
+  readonly #waiting: Waiting<Change>[] = [] // the first one runs
+  #wasLate = false // the last group was not over in time for further changes
   running: Promise<void> | null = null // the current group; set here only
+  readonly payers = new Set<string>() // of the current group; changed here only
 
   constructor(options: Options) {
     this.#options = options
@@ -59,7 +63,7 @@ export class Groups {
         result => () => resolve(result),
         error => () => fail(error)
       )
-    this.#waiting.push({ run, fail })
+    enqueue(this.#waiting, { run, fail })
     if (!this.running) void this.#runAll()
     return promise
   }
@@ -68,26 +72,34 @@ export class Groups {
     while (this.#waiting.length > 0) {
       this.running = this.#make(this.#waiting)
       await this.running
+      this.payers.clear()
     }
     this.running = null
   }
 
   /** Makes changes, and those that join, in one transaction. After a conflict, retries each in a separate one. Never rejects. */
-  async #make(waiting: Change[], repeats = 0): Promise<void> {
+  async #make(waiting: Waiting<Change>[], repeats = 0): Promise<void> {
     const { begin, revoked, ended } = this.#options
     const group = await begin().catch((error: unknown) => {
       for (const { fail } of [...waiting.splice(0), ...this.#waiting.splice(0)]) fail(error) // they would fail as well
     })
     if (!group) return
-    const changes: Change[] = []
+    const changes: Waiting<Change>[] = []
     try {
       const tells: (() => void)[] = []
-      const next = () => (changes.length < maxChanges ? waiting.shift() : undefined)
-      for (let change = next(); change; change = next()) {
+      const joinUntil = performance.now() + joinMs
+      for (let isOver = false; !isOver && changes.length < maxChanges; ) {
+        const [change] = waiting
+        if (!change) break
         changes.push(change)
+        this.payers.add(change.payer)
         tells.push(await change.run(group))
+        waiting.shift()
         if (group.failure !== null) throw group.failure
+        const isLate = performance.now() > joinUntil
+        isOver = (isLate || this.#wasLate) && waiting[0]?.payer !== change.payer // and must not delay the answer
       }
+      this.#wasLate = performance.now() > joinUntil
       const committed = group.revoked.length > 0 ? await revoked(group) : null
       await group.commit()
       committed?.()

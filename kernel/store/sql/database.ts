@@ -37,7 +37,7 @@ export interface StoreConnection {
   readonly signals: Signals | null // null: there can be no peers
   /** Called once, after the migrations. Later reads use separate connections. */
   openReader(): void | Promise<void>
-  /** Resolves when the current change has succeeded or failed. */
+  /** Resolves when the current changes have succeeded or failed, if the current work may have begun in one of them. */
   settled(): Promise<void>
   /** Resolves once the change is on disk. After a conflict, `work` is retried from the start. */
   change<T>(work: (transaction: object) => Promise<T>): Promise<T>

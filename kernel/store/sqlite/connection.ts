@@ -1,6 +1,7 @@
 // SQLite for MikroORM: one connection for writes, and one that reads committed rows.
 import type { AnyEntity, Configuration, EntityData, QueryResult } from '@mikro-orm/core'
 import { AbstractSqlDriver, BaseSqliteConnection, SqlitePlatform } from '@mikro-orm/sql'
+import { mayHaveBegunIn } from '../fair-order.ts'
 import { type Method, type Params, partsOf, type Sql, shaped } from '../sql/statement.ts'
 import { Versions } from '../sql/versions.ts'
 import { Groups } from './groups.ts'
@@ -48,7 +49,7 @@ export class StoreConnection extends BaseSqliteConnection {
   }
 
   async settled(): Promise<void> {
-    if (this.groups.isRunning) await this.#last
+    if (this.groups.isRunning && mayHaveBegunIn(this.groups.payers)) await this.#last
   }
 
   #file = (): string => String(this.options.dbName ?? this.config.get('dbName'))

@@ -5,23 +5,12 @@ const waitMs = 5_000
 const pauseMs = 20
 
 /** Returns the result of `work`. While another process locks the store, retries for 5 s; the event loop runs in between. */
-export function waitForLock<T>(work: () => T): T | Promise<T> {
+export function waitForLock<T>(work: () => T, until = performance.now() + waitMs): T | Promise<T> {
   try {
     return work()
   } catch (error) {
-    if (isLocked(error)) return retry(work)
-    throw error
-  }
-}
-
-async function retry<T>(work: () => T): Promise<T> {
-  for (const until = performance.now() + waitMs; ; ) {
-    await setTimeout(pauseMs)
-    try {
-      return work()
-    } catch (error) {
-      if (!isLocked(error) || performance.now() > until) throw error
-    }
+    if (!isLocked(error) || performance.now() > until) throw error
+    return setTimeout(pauseMs).then(() => waitForLock(work, until))
   }
 }
 

@@ -53,12 +53,17 @@ interface Deps extends Pick<Kernel, 'clock' | 'store' | 'log'> {
   readonly nameRecords: NameRecords
 }
 
-const partsAtOnce = 8 // per transaction: other changes wait for it
+// Per transaction, since other changes wait for it:
+const partsAtOnce = 8
+const rehearsedAtOnce = 64 // of an atomic change: a conflict of two parts is found only within a transaction
+
+const transactionSize = ({ isAtomic, isRehearsal }: EachOptions): number =>
+  isAtomic ? (isRehearsal ? rehearsedAtOnce : Number.POSITIVE_INFINITY) : partsAtOnce
 
 export const openChangeEach =
   (deps: Deps): ChangeEach =>
   async (call, parts, options) => {
-    const size = options.isAtomic ? Math.max(parts.length, 1) : partsAtOnce
+    const size = transactionSize(options)
     const results: Promise<PartResult>[] = []
     for (let first = 0; first < parts.length; first += size) {
       const group = new Group(deps, call, options)

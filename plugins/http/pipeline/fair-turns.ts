@@ -43,6 +43,7 @@ export class FairTurns {
   readonly #payers: Payers
   readonly #within = new Set<Payer>() // those with waiting requests, the next one first
   readonly #beyond = new Set<Payer>()
+  #measuredMs = 0 // by all turns and meters since the start
   #turns = 0
   #isRunning = false
   #isChecking = false
@@ -70,9 +71,21 @@ export class FairTurns {
     })
   }
 
-  /** Charges work that no turn measures. */
+  /** Charges work that nothing measures. */
   charge(key: string, ms: number): void {
     this.#payers.charge(this.#payers.of(key), ms)
+  }
+
+  /** Returns a function that charges the CPU time from now on, without the time of turns and meters that end meanwhile. */
+  meter(key: string): () => void {
+    const before = process.threadCpuUsage()
+    const measuredMs = this.#measuredMs
+    return () => {
+      const { user, system } = process.threadCpuUsage(before)
+      const ms = Math.max(0, (user + system) / 1000 - (this.#measuredMs - measuredMs))
+      this.#measuredMs += ms
+      this.charge(key, ms)
+    }
   }
 
   isExceeded(key: string): boolean {
@@ -101,16 +114,15 @@ export class FairTurns {
 
   /** Immediates run in order, each after the microtasks of the one before: the second sees the cost of the first. */
   #startTurn(): void {
-    let before = process.threadCpuUsage()
     let payer: Payer | undefined
+    let charge: (() => void) | undefined
     setImmediate(() => {
       payer = this.#nextPayer()
-      before = process.threadCpuUsage()
+      charge = payer && this.meter(payer.key)
       if (payer) runFirst(payer)
     })
     setImmediate(() => {
-      const { user, system } = process.threadCpuUsage(before)
-      if (payer) this.#payers.charge(payer, (user + system) / 1000)
+      charge?.()
       if (payer) this.#enqueue(payer)
       this.#isRunning = this.#within.size + this.#beyond.size > 0
       if (this.#isRunning) this.#startTurn()

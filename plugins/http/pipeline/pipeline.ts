@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { TSchema } from 'typebox'
 import { Fault, notFound } from '../../../kernel/base/errors.ts'
-import { currentRequestId, currentTraceId } from '../../../kernel/base/request-id.ts'
+import { currentPayer, currentRequestId, currentTraceId } from '../../../kernel/base/request-id.ts'
 import type { Principal, RequestInfo } from '../../../kernel/http/principal.ts'
 import type { Route } from '../../../kernel/http/route.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
@@ -74,6 +74,11 @@ export function openPipeline(app: FastifyInstance, options: PipelineOptions, sen
     await begin(request, context, reply, turns) // 429
   })
 
+  app.addHook('onRequest', ({ requestContext: context }, _, done) => {
+    if (context) currentPayer.run(payerOf(context), done)
+    else done()
+  })
+
   // Fastify reads and parses the body here: 413, 400, 408; it waits for a turn between: 429
 
   const preValidation = claimer({ guard, idempotency, responder })
@@ -103,7 +108,6 @@ export function openPipeline(app: FastifyInstance, options: PipelineOptions, sen
 
 const healthPaths = new Set(['/livez', '/readyz'])
 const healthMs = 0.1 // charged, since no turn measures it
-const changeMs = 1 // charged for a change: the store makes it after the turn
 
 /** Waits until the caller's address has its turn. Health checks within their budget do not wait. */
 async function arrive(request: FastifyRequest, { raw }: FastifyReply, turns: FairTurns): Promise<void> {
@@ -125,7 +129,6 @@ async function begin(
   turns: FairTurns
 ): Promise<void> {
   const payer = payerOf(context)
-  if (!isRead(context)) turns.charge(payer, changeMs)
   if (!isRead(context) && context.requestInfo.hasBody) {
     request.bodyTurn = () => turns.take(payer, raw)
     if (turns.isCrowdedOut(payer)) await turns.take(payer, raw, { what: 'body' })
@@ -248,10 +251,11 @@ export function traceIdOf(header: string | readonly string[] | undefined): strin
   return traceId === undefined || (version === '00' && more !== undefined) ? null : traceId
 }
 
-/** Runs `next` with request id and trace id for its log lines. */
-function runTraced({ id, headers }: FastifyRequest, next: () => void): void {
-  const traceId = traceIdOf(headers['traceparent'])
-  currentRequestId.run(id, () => (traceId === null ? next() : currentTraceId.run(traceId, next)))
+/** Runs `next` with request id and trace id for its log lines, and for now with the address as its payer. */
+function runTraced(request: FastifyRequest, next: () => void): void {
+  const traceId = traceIdOf(request.headers['traceparent'])
+  const traced = traceId === null ? next : () => currentTraceId.run(traceId, next)
+  currentPayer.run(networkPayer(remoteAddress(request)), () => currentRequestId.run(request.id, traced))
 }
 
 /** Logs traced requests. It passes both ids: a response can end outside its request's context. */

@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http'
+import type { EntityManager } from '@mikro-orm/sql'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { runAs, withTimeout } from '../../../kernel/base/attribution.ts'
-import type { Call, Route } from '../../../kernel/http/route.ts'
+import type { Call, Resource, Route, Work } from '../../../kernel/http/route.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { decisionAbout } from '../change/decision.ts'
 import { etagAfter, etagOf, requireMatch } from '../request/etag.ts'
@@ -9,13 +10,15 @@ import { onceClosed, type RequestContext } from '../request/request-context.ts'
 import type { SendConstant } from '../server/constant-reply.ts'
 import type { HttpOptions } from '../settings.ts'
 import { eventsOf, type Streams } from '../streams/streams.ts'
-import type { Guard } from './guard.ts'
+import type { FairTurns } from './fair-turns.ts'
+import { type Guard, payerOf } from './guard.ts'
 import { type Idempotency, secretSpent } from './idempotency.ts'
 import type { Responder } from './responder.ts'
 
 const timeoutSecs = 90 // routes wait for agents for at most 60 s
 
 interface Services extends Pick<HttpOptions, 'store' | 'clock' | 'recorder'> {
+  readonly turns: Pick<FairTurns, 'meter'>
   readonly guard: Pick<Guard, 'confirmed'>
   readonly idempotency: Pick<Idempotency, 'recordChange'>
   readonly responder: Responder
@@ -49,36 +52,43 @@ export const routeHandler =
     return responder.sendResult(await run(), context, request, reply)
   }
 
-/** Returns `change` of a call. It checks the caller, runs the work and writes the records in one transaction. */
+/**
+ * Returns `change` of a call. It checks the caller, runs the work and writes the records in one transaction, for whose CPU
+ * time the caller pays.
+ */
 function openChange(
   context: RequestContext,
-  { store, clock, recorder, guard, idempotency }: Services
+  { store, clock, recorder, guard, idempotency, turns }: Services
 ): Call['change'] {
-  const change: Call['change'] = async (of, work) => {
-    const { result, ...recorded } = await store.change(async em => {
-      const { conditions } = context
-      const [before, result] = await guard.confirmed(context, em, async () => [
-        conditions && typeof of === 'object' ? await etagOf(of, em) : undefined,
-        await work(em)
-      ])
-      if (context.isRefused) throw new Error('the change was too late: an error response was already sent')
-      const { decision: earlier, claim, route } = context
-      if (earlier) return { result }
-      if (conditions) requireMatch(conditions, before) // after the refusals of `work`: 404, 403
-      const resource = typeof of === 'function' ? of(result) : of
-      const status = route.outcome === 'deferred' ? null : route.status
-      const about = { action: route.action, resource, status, reason: null, timestamp: clock.now() }
-      const [decision, etag] = await Promise.all([
-        recorder.write(decisionAbout(context, about), em),
-        route.status === 204 ? null : etagAfter(resource, result, em),
-        claim && idempotency.recordChange(claim, resource, em)
-      ])
-      return { result, resource, decision, etag: etag || null }
+  async function make<T>(of: Resource | ((made: T) => Resource), work: Work<T>, em: EntityManager) {
+    const { conditions } = context
+    const [before, result] = await guard.confirmed(context, em, async () => [
+      conditions && typeof of === 'object' ? await etagOf(of, em) : undefined,
+      await work(em)
+    ])
+    if (context.isRefused) throw new Error('the change was too late: an error response was already sent')
+    const { decision: earlier, claim, route } = context
+    if (earlier) return { result }
+    if (conditions) requireMatch(conditions, before) // after the refusals of `work`: 404, 403
+    const resource = typeof of === 'function' ? of(result) : of
+    const status = route.outcome === 'deferred' ? null : route.status
+    const about = { action: route.action, resource, status, reason: null, timestamp: clock.now() }
+    const [decision, etag] = await Promise.all([
+      recorder.write(decisionAbout(context, about), em),
+      route.status === 204 ? null : etagAfter(resource, result, em),
+      claim && idempotency.recordChange(claim, resource, em)
+    ])
+    return { result, resource, decision, etag: etag || null }
+  }
+
+  return async (of, work) => {
+    const { result, ...recorded } = await store.change(em => {
+      const charge = turns.meter(payerOf(context))
+      return make(of, work, em).finally(charge)
     })
     Object.assign(context, recorded) // after the commit
     return result
   }
-  return change
 }
 
 /** A class, because V8 gives object literals with getters unshared shapes, which retain the request until a major GC. */

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { Type } from 'typebox'
 import { Fault } from '../../../kernel/base/errors.ts'
-import { defineRoute } from '../../../kernel/http/route.ts'
+import { type Call, defineRoute } from '../../../kernel/http/route.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { fakeCpuTime } from '../../../test/support/cpu-time.ts'
 import { FairTurns } from '../pipeline/fair-turns.ts'
@@ -75,6 +75,32 @@ t.test('the work of a turn is charged to its caller, and not what others do betw
   t.notOk(turns.isExceeded('bob'))
   hands.now = 1_000
   t.notOk(turns.isExceeded('ann'), 'a tenth of a processor is regained')
+})
+
+t.test('a change is charged once, for its own work', async t => {
+  const { burn } = fakeCpuTime(t)
+  const { ask, turns } = openTurns()
+
+  await ask('ann').then(() => {
+    const charge = turns.meter('ann')
+    burn(20)
+    charge()
+  })
+  await setImmediate()
+  const charge = turns.meter('ann')
+  burn(30)
+  await ask('bob').then(() => burn(40))
+  await setImmediate()
+  charge()
+
+  turns.charge('ann', 950)
+  turns.charge('bob', 960)
+  t.notOk(turns.isExceeded('ann'), 'not twice in its turn, and not for bob')
+  t.notOk(turns.isExceeded('bob'))
+  turns.charge('ann', 1)
+  turns.charge('bob', 1)
+  t.ok(turns.isExceeded('ann'))
+  t.ok(turns.isExceeded('bob'))
 })
 
 t.test('a caller beyond its budget gets every eighth turn while others are within theirs', async t => {
@@ -178,7 +204,12 @@ t.test('a debt is not forgotten, however many callers come', async t => {
   t.ok(held(turns), 'a debt stays')
 })
 
-const path = (url: string, method: 'GET' | 'POST', access: 'public' | 'user', run: () => void) =>
+const path = (
+  url: string,
+  method: 'GET' | 'POST',
+  access: 'public' | 'user',
+  run: (call: Call) => void | Promise<void>
+) =>
   defineRoute({
     method,
     url,
@@ -189,12 +220,44 @@ const path = (url: string, method: 'GET' | 'POST', access: 'public' | 'user', ru
       reply: Type.String(),
       ...(method === 'POST' && { body: Type.Object({ list: Type.Array(Type.Number()) }, closed) })
     }),
-    run: async (_: Kernel) => {
-      run()
+    run: async (_: Kernel, call) => {
+      await run(call)
       return 'ok'
     }
   })
 const closed = { additionalProperties: false }
+
+t.test('a change that works after its turn counts towards the budget of its caller', async t => {
+  const { burn } = fakeCpuTime(t)
+  const order: string[] = []
+  const { http } = await httpFixture(t, {
+    routes: [
+      path('/v1/read', 'GET', 'user', ({ principal }) => void order.push(principal.userId)),
+      path('/v1/write', 'POST', 'user', ({ change }) =>
+        change({ kind: 'thing', id: '1' }, async () => {
+          await setImmediate()
+          await setImmediate()
+          burn(1_500)
+        })
+      )
+    ]
+  })
+  const send = (method: 'GET' | 'POST', url: string, headers: typeof user, remoteAddress: string) =>
+    http.app.inject({
+      method,
+      url,
+      headers,
+      remoteAddress,
+      ...(method === 'POST' && { payload: { list: [] } })
+    })
+  const read = (headers: typeof user, remoteAddress: string) => () =>
+    send('GET', '/v1/read', headers, remoteAddress)
+
+  t.equal((await send('POST', '/v1/write', user, '192.0.2.1')).statusCode, 200)
+  await Promise.all([...times(3, read(user, '192.0.2.1')), ...times(3, read(superadmin, '192.0.2.2'))])
+
+  t.same(order.slice(-2), ['bob', 'bob'], `${order}`) // in turns, ada would be last
+})
 
 async function busyServer(t: Test) {
   const order: string[] = []

@@ -194,3 +194,21 @@ t.test('more rules than one transaction takes are changed, in their order', asyn
   t.strictSame(body, { matched: 40, results: ids.map(rule_id => ({ rule_id, status: 204 })) })
   t.strictSame(new Set(await states()), new Set(['paused']))
 })
+
+t.test('large changes of one user do not delay the change of another until all are made', async t => {
+  const { ids, bulk, call, push, user } = await bulkFixture(t, 12)
+  const ann = await user('ann')
+  const own = (await push({ listen_port: 99, owner: 'ann' })).body.rule_id
+  const answered: string[] = []
+  const note = (name: string, request: Promise<{ readonly status: number }>) =>
+    request.then(({ status }) => answered.push(`${name} ${status}`))
+  const noise = { ids, action: 'patch', patch: { labels: { zone: 'a' } }, dry_run: true, atomic: true }
+
+  await Promise.all([
+    ...Array.from({ length: 12 }, () => note('noise', bulk(noise))),
+    note('quiet', call('PATCH', `/v1/rules/${own}`, { labels: { zone: 'b' } }, ann))
+  ])
+
+  t.equal(answered.length, 13)
+  t.ok(answered.indexOf('quiet 200') <= 8, answered.join(', ')) // its change and its audit entry each wait for one or a few
+})
