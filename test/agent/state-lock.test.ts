@@ -3,12 +3,15 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import t, { type Test } from 'tap'
 import type { AgentPlugin } from '../../agent/plugin.ts'
+import { openPortableEngine } from '../../agent/portable-engine/portable-engine.ts'
 import { openQueues } from '../../agent/state/queues.ts'
 import { openRuleSettings } from '../../agent/state/rule-settings.ts'
 import { openStateDatabase } from '../../agent/state/state-database.ts'
 import { fakeClock } from '../../kit/fake-clock.ts'
 import rules from '../../plugins/rules/agent.ts'
 import { messages } from '../../plugins/rules/wire.ts'
+import { echo, exchange, openCaller, openTarget } from '../engine/engine-fixture.ts'
+import { freePort } from '../support/ports.ts'
 import { acknowledgeAll, batches, rowsOf, ruleCounters, startJournal, webRule } from './journal-fixture.ts'
 import { recordLog } from './recorded-log.ts'
 import { scriptedServer } from './scripted-server.ts'
@@ -57,6 +60,27 @@ t.test('a lock of the database delays changes of rules, and does not stop the ev
   t.match(await removeRule(connection, 'rule-1', 5, 'cut'), { rule_id: 'rule-1', revision: 5 })
   t.equal(engine.rules.size, 0)
   t.equal(log.count('plugin.failed'), 0)
+})
+
+t.test('traffic flows while the database is locked, and is counted when the lock ends', async t => {
+  const dir = t.testdir()
+  const server = await scriptedServer(t, { messages })
+  const { clock, log } = startTestAgent(t, { dir, server, openEngine: openPortableEngine })
+  const listenPort = await freePort()
+  const target = { host: '127.0.0.1', port: await openTarget(t, echo) }
+  await pushRule(await server.next(), 'rule-1', 4, listenPort, false, target)
+  const caller = await openCaller(t, listenPort)
+
+  const unlock = lock(t, dir)
+  t.equal(await exchange(caller, 'hello'), 'hello')
+  await clock.advance(1_000)
+  t.equal(log.count('journal.write_failed'), 1)
+  unlock()
+  await clock.advance(1_000)
+
+  const written = new DatabaseSync(join(dir, 'state.db'))
+  t.teardown(() => written.close())
+  t.match(written.prepare("select bytes_in from journal_row where kind = 'port'").all(), [{ bytes_in: 5 }])
 })
 
 t.test('items that a queue gets and loses during a lock are written when the lock ends', async t => {

@@ -2,7 +2,7 @@
 import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { type Outcome, runAgent } from '../../agent/agent.ts'
+import { type Outcome, type RunOptions, runAgent } from '../../agent/agent.ts'
 import { type Bundle, readBundle, writeBundle } from '../../agent/link/bundle.ts'
 import type { AgentPlugin } from '../../agent/plugin.ts'
 import { openGuardrails } from '../../agent/rules/guardrails.ts'
@@ -33,12 +33,21 @@ interface Options {
   readonly configs?: Readonly<Record<string, unknown>>
   readonly token?: string
   readonly clock?: FakeClock
+  readonly openEngine?: RunOptions['openEngine'] // default: a fake engine
 }
 
 /** Starts an agent in `dir`; another one can be started there after it has stopped. */
 export function startTestAgent(
   t: Test,
-  { dir, server, plugins = [rules], configs = {}, token = 'token-one', clock = fakeClock() }: Options
+  {
+    dir,
+    server,
+    plugins = [rules],
+    configs = {},
+    token = 'token-one',
+    clock = fakeClock(),
+    openEngine
+  }: Options
 ): TestAgent {
   chmodSync(dir, 0o700) // as a state directory must be, whatever the umask
   const bundleFile = join(dir, 'bundle.json')
@@ -51,7 +60,7 @@ export function startTestAgent(
     {
       plugins,
       configs,
-      openEngine: engine.start,
+      openEngine: openEngine ?? engine.start,
       engineName: 'fake',
       resolver: { resolve: async host => ({ ok: true, addresses: [`address of ${host}`] }) },
       bind: ['127.0.0.1'],
@@ -105,7 +114,8 @@ export const pushRule = (
   ruleId: string,
   revision: number,
   port: number,
-  retry = false
+  retry = false,
+  target = { host: '10.0.0.1', port: 80 }
 ) =>
   channel.request(RulePush, {
     rule_id: ruleId,
@@ -114,7 +124,7 @@ export const pushRule = (
     protocol: 'tcp',
     listen_from: port,
     listen_to: port,
-    targets: [{ host: '10.0.0.1', port: 80, priority: 0 }],
+    targets: [{ ...target, priority: 0 }],
     prefer_ipv6: false,
     fields: {},
     retry
