@@ -4,9 +4,9 @@ import { parse } from 'smol-toml'
 import type { TObject, TSchema } from 'typebox'
 import { atPlace, type PlaceOf, throwProblems } from '../base/config.ts'
 import { Fault, reasonOf, startupInvalid } from '../base/errors.ts'
+import { readText } from '../base/read-text.ts'
 import { exactValue } from './exact-value.ts'
 import { pathFromFlag, pathProblem } from './path-problem.ts'
-import { readText } from './read-text.ts'
 import { secretProblem, tokenProblem } from './secret-problem.ts'
 
 type Table = Readonly<Record<string, unknown>>

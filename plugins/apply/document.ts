@@ -1,7 +1,7 @@
 // The file of `apply`, `export` and `diff`: one TOML or JSON document with a list of entries for each kind.
 import { parse as parseToml, stringify } from 'smol-toml'
 import { Fault, invalidSchema } from '../../kernel/base/errors.ts'
-import { readText } from '../../kernel/platform/read-text.ts'
+import { readText } from '../../kernel/base/read-text.ts'
 import {
   type DeliveryOptions,
   type DocumentEntry,

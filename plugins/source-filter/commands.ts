@@ -9,7 +9,7 @@ const Name = Type.String({ description: 'Name of a list; rules name it as @NAME.
 const columns = ['name', 'entry_count', 'rule_count', 'updated_at']
 
 async function readList(file: string): Promise<string> {
-  const { readText } = await import('../../kernel/platform/read-text.ts') // rule push loads this module
+  const { readText } = await import('../../kernel/base/read-text.ts') // rule push loads this module
   try {
     return readText(file === '-' ? 0 : file)
   } catch (cause) {

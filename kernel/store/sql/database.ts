@@ -1,9 +1,9 @@
 // Places of a store, and the interface of each database for `openStore`.
-import { readFileSync } from 'node:fs'
 import type { AbstractSqlConnection, AbstractSqlDriver, EntityManager, Options } from '@mikro-orm/sql'
 import { Type } from 'typebox'
 import { requirePrivateFile } from '../../base/directory.ts'
 import { Fault, reasonOf, startupInvalid } from '../../base/errors.ts'
+import { readText } from '../../base/read-text.ts'
 import type { Versions } from './versions.ts'
 
 /** A SQLite file or a PostgreSQL database. */
@@ -109,10 +109,10 @@ export function readPlace(keys: Readonly<Record<string, unknown>>, file: string,
 function passwordIn(file: string): string {
   try {
     requirePrivateFile(file, 'the password of the store')
-    return readFileSync(file, 'utf8').replace(/\r?\n$/, '')
+    return readText(file).replace(/\r?\n$/, '')
   } catch (cause) {
     if (cause instanceof Fault) throw cause
-    throw new Fault(startupInvalid, `store_password_file cannot be read: ${reasonOf(cause)}`, { cause })
+    throw new Fault(startupInvalid, `store_password_file ${file}: ${reasonOf(cause)}`, { cause })
   }
 }
 

@@ -8,6 +8,7 @@ import { Fault } from '../../../kernel/base/errors.ts'
 import { Releases } from '../../../kernel/base/releases.ts'
 import { readConfigFile } from '../../../kernel/platform/config-file.ts'
 import { serverKeys } from '../../../kernel/settings.ts'
+import { readPlace } from '../../../kernel/store/sql/database.ts'
 import { privateDir } from '../../../test/support/private-dir.ts'
 import { loadManifests } from '../program/load-manifests.ts'
 import { openServerContext } from '../server/server-context.ts'
@@ -108,6 +109,16 @@ t.test('config check and a start refuse each wrong value of each key with the sa
     }
 })
 
+t.test('a password file of the store that is not UTF-8 is refused and named', async t => {
+  const file = join(privateDir(t), 'latin1')
+  writeFileSync(file, Buffer.from('caf\u00e9\n', 'latin1'), { mode: 0o600 })
+
+  t.throws(() => readPlace({ store_url: 'postgres://u@127.0.0.1/d', store_password_file: file }, ''), {
+    errorCode: { code: 'startup.config_invalid' },
+    message: `store_password_file ${file}: it is not UTF-8; save it in UTF-8`
+  })
+})
+
 t.test(
   'config check and a start say the same of certificates, keys, password files and directories',
   async t => {
@@ -121,6 +132,7 @@ t.test(
     chmodSync(join(dir, 'open'), 0o755)
     writeFileSync(join(dir, 'quoted'), '"a-secret"\n', { mode: 0o600 })
     writeFileSync(join(dir, 'windows'), 'a-secret\r\n\r\n', { mode: 0o600 })
+    writeFileSync(join(dir, 'latin1'), Buffer.from('a-secret with \u00fc\n', 'latin1'), { mode: 0o600 })
     const postgres = { store_url: 'postgres://u@127.0.0.1:1/d' }
     const cases: readonly (Table & { readonly plugins?: Readonly<Record<string, Table>> })[] = [
       { tls_cert_path: pem },
@@ -137,6 +149,7 @@ t.test(
       { ...postgres, store_password_file: join(dir, 'open.key') },
       { ...postgres, store_password_file: join(dir, 'quoted') },
       { ...postgres, store_password_file: join(dir, 'windows') },
+      { ...postgres, store_password_file: join(dir, 'latin1') },
       { data_dir: join(dir, 'open') },
       { data_dir: pem },
       { data_dir: join(pem, 'data') },
