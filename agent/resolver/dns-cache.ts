@@ -12,13 +12,15 @@ const staleMs = 60_000
 const aheadMs = 2_000
 /** Longest time between lookups while stale addresses are in use. */
 const longestBackoffMs = 12_000
+/** Longest time between lookups of a name that has no addresses and that no server answers. */
+const longestDeadBackoffMs = 60_000
 /** How soon the engine asks again while a lookup runs behind stale addresses. */
 const recheckMs = 500
 const maxNames = 4_096
 
 interface Entry {
   readonly found: Found | null
-  readonly expiresAt: number // of the addresses, or of the failure where there are none
+  readonly expiresAt: number // of the addresses; without any, 3 s after the failure: failures are evicted first
   readonly failure: Failure | null
 }
 
@@ -39,7 +41,7 @@ interface Retained {
 
 interface Failure {
   readonly reason: Reason
-  readonly firstAt: number // of the consecutive failures
+  readonly firstAt: number // of the consecutive failures; restarts after an answer without addresses
   readonly until: number
 }
 
@@ -141,16 +143,19 @@ export function openDnsCache(clock: Clock): DnsCache {
     return { ok: true, addresses: addressesAt(found, now), freshMs, usableMs }
   }
 
-  /** Only a complete answer discards addresses. While they are in use, lookups back off, up to 12 s. */
+  /** Only a complete answer discards addresses. Lookups back off: up to 12 s while they are in use, then up to 60 s. */
   function storeFailure(name: string, owner: string, reason: Reason): Resolved {
     const now = clock.monotonic()
     const old = get(name)
-    const firstAt = old.failure?.firstAt ?? now
-    const staleLeftMs = old.found ? firstAt + staleMs - now : 0
-    const backoffMs = Math.max(Math.min(now - firstAt, longestBackoffMs, staleLeftMs), failureMs)
-    const failure = { reason, firstAt, until: now + backoffMs }
+    const firstAt = old.failure && !isFinal(old.failure.reason) ? old.failure.firstAt : now
+    const lostAt = firstAt + (old.found ? staleMs : 0) // no addresses are in use from then on
+    const backoffMs =
+      now < lostAt
+        ? Math.min(now - firstAt, longestBackoffMs, lostAt - now)
+        : Math.min(now - lostAt, isFinal(reason) ? 0 : longestDeadBackoffMs)
+    const failure = { reason, firstAt, until: now + Math.max(backoffMs, failureMs) }
     if (old.found && !isFinal(reason)) put(name, owner, { ...old, failure })
-    else put(name, owner, { ...none, expiresAt: failure.until, failure })
+    else put(name, owner, { ...none, expiresAt: now + failureMs, failure })
     return stale(name) ?? failedAnswer(failure, now)
   }
 

@@ -165,6 +165,51 @@ t.test('a failure is cached for 3 s', async t => {
   t.same(await resolve('web.test'), found('10.0.0.1'))
 })
 
+t.test(
+  'a name that no server answers is asked less and less often, and within 60 s of an answer',
+  async t => {
+    const { resolve, clock, asked, table } = resolverFixture(t, { 'dead.test': ['ESERVFAIL', 'ETIMEOUT'] })
+    const resolveEachSecond = async (secs: number): Promise<number> => {
+      asked.length = 0
+      for (let at = 0; at < secs; at++) {
+        await resolve('dead.test')
+        await clock.advance(1_000)
+      }
+      return asked.length / 2
+    }
+
+    t.equal(await resolveEachSecond(96), 6, 'after 0, 3, 6, 12, 24, 48 s')
+    t.equal(await resolveEachSecond(600), 10)
+    table['dead.test'] = [a('10.0.0.1', 10), 'ENODATA']
+    await resolveEachSecond(60)
+    t.same(await resolve('dead.test'), found('10.0.0.1'))
+  }
+)
+
+t.test('a name that no server answers any more is asked less often once its addresses are lost', async t => {
+  const { resolve, clock, asked, table } = resolverFixture(t, { 'web.test': [a('10.0.0.1', 10), 'ENODATA'] })
+  await resolve('web.test')
+  table['web.test'] = ['ESERVFAIL', 'ESERVFAIL']
+  await clock.advance(10_000)
+  for (let secs = 0; secs < 660; secs++) {
+    if (secs === 60) asked.length = 0
+    await resolve('web.test')
+    await clock.advance(1_000)
+  }
+
+  t.equal(asked.length / 2, 15)
+})
+
+t.test('a name that does not exist is asked again every 3 s, however long', async t => {
+  const { resolve, clock, asked } = resolverFixture(t)
+  for (let secs = 0; secs < 300; secs++) {
+    await resolve('gone.test')
+    await clock.advance(1_000)
+  }
+
+  t.equal(asked.length / 2, 100)
+})
+
 t.test('after a failed refresh the old answer is used for at most 60 s', async t => {
   const { resolve, clock, asked, table } = resolverFixture(t, { 'web.test': [a('10.0.0.1', 10), 'ENODATA'] })
   await resolve('web.test')
