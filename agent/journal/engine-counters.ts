@@ -17,6 +17,8 @@ export interface EngineCounters {
   record(counters: Counters, kind: { readonly isFinal: boolean }): void
   /** Returns the changes that are not on disk yet. Their bytes count in `minute` (Unix seconds). */
   unwritten(minute: number): JournalChange[]
+  /** Returns the bytes of an owner that are not on disk yet. */
+  unwrittenBytes(owner: string): number
   /** Called when everything is on disk. Forgets rules with final counters. */
   markWritten(): void
   rules(): JournalRule[]
@@ -41,6 +43,12 @@ export function openEngineCounters(): EngineCounters {
       [...bindings.values()].flatMap(({ rule, latest, written }) =>
         latest && latest !== written ? journalChanges(rule, minute, latest, written) : []
       ),
+    unwrittenBytes(owner) {
+      let bytes = 0
+      for (const { rule, latest, written } of bindings.values())
+        if (rule.owner === owner && latest !== written) bytes += bytesOf(latest) - bytesOf(written)
+      return bytes
+    },
     markWritten() {
       for (const [engineId, binding] of bindings) {
         binding.written = binding.latest
@@ -56,3 +64,6 @@ export function openEngineCounters(): EngineCounters {
       )
   }
 }
+
+const bytesOf = (counters: Counters | null): number =>
+  (counters?.ports ?? []).reduce((sum, { bytesIn, bytesOut }) => sum + bytesIn + bytesOut, 0)

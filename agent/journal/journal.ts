@@ -43,7 +43,7 @@ export interface Journal {
   pending(limit: number): Iterable<Batch>
   acknowledge(epoch: string, seq: number): void
   activePorts(): readonly ActivePort[]
-  /** Returns all bytes of the owner's rules that were ever written, committed or not. Never decreases. */
+  /** Returns all bytes that the owner's rules have ever delivered, also those that could not be written. Never decreases. */
   delivered(owner: string): number
   /**
    * Returns the bytes after `report`, the last one that the server had committed when it sent a message, and the
@@ -130,10 +130,11 @@ export function openJournal({
     pending,
     acknowledge: (epoch, seq) => writer.guard(() => acknowledge(epoch, seq)),
     activePorts: counters.activePorts,
-    delivered: deliveries.total,
+    delivered: owner => deliveries.total(owner) + counters.unwrittenBytes(owner),
     unacknowledged: (owner, { epoch, seq, since }) =>
-      deliveries.unacknowledged(owner, since, { epoch: find(epoch)?.number ?? 0, seq }),
-    deliveredSince: deliveries.since,
+      deliveries.unacknowledged(owner, since, { epoch: find(epoch)?.number ?? 0, seq }) +
+      counters.unwrittenBytes(owner),
+    deliveredSince: (owner, secs) => deliveries.since(owner, secs) + counters.unwrittenBytes(owner),
     now: () => writer.now(),
     isTimeKnown: () => writer.isTimeKnown(),
     close: () => writer.close()

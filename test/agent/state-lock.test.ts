@@ -145,6 +145,34 @@ t.test('rows that the server lost are reported again, although its answer came d
   t.match(rowsOf(batches(journal)), { 'port 8080': { bytesIn: 15 } })
 })
 
+t.test('bytes that cannot be written count for the quota of their owner', async t => {
+  const dir = t.testdir()
+  const { journal, db } = startJournal(t, dir)
+  db.setLockWait(0)
+  journal.bind(1, webRule)
+  journal.bind(2, { ...webRule, id: '01RULEOTHER', owner: 'bob' })
+  journal.tick([ruleCounters(1, [10, 0]), ruleCounters(2, [1, 0])])
+  const nothing = { epoch: '', seq: 0, since: 0 }
+  const bytesOf = (owner: string): number[] => [
+    journal.delivered(owner),
+    journal.unacknowledged(owner, nothing),
+    journal.deliveredSince(owner, 0)
+  ]
+
+  const unlock = lock(t, dir)
+  journal.tick([ruleCounters(1, [10, 5]), ruleCounters(2, [1, 0])])
+  t.same(
+    [bytesOf('ann'), bytesOf('bob')],
+    [
+      [15, 15, 15],
+      [1, 1, 1]
+    ]
+  )
+  unlock()
+  journal.tick([ruleCounters(1, [10, 5]), ruleCounters(2, [1, 0])])
+  t.same(bytesOf('ann'), [15, 15, 15])
+})
+
 t.test('the end of a gap that the server corrects during a lock is saved when the lock ends', async t => {
   const dir = t.testdir()
   const clock = fakeClock()
