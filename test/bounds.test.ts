@@ -102,9 +102,17 @@ const scenarios: Readonly<Record<string, readonly [file: string, test: string]>>
     'plugins/multi-target/test/ejection-log.test.ts',
     "the flapping targets of one owner do not keep another owner's out of the log"
   ],
-  'descriptors of an agent: connections, flows, transfers in pipes': [
+  'descriptors of an agent: connections, flows, dials, health checks, transfers in pipes': [
     'test/engine/separate-process.test.ts',
     'an owner that holds most descriptors gives them back to another one'
+  ],
+  'attempts of a dial at once, at the addresses of a name': [
+    'test/engine/separate-process.test.ts',
+    'dials of one owner at many silent addresses leave descriptors to another one'
+  ],
+  'health checks in progress (`health_check_interval_secs`)': [
+    'test/engine/separate-process.test.ts',
+    'health checks of one owner leave descriptors to another one'
   ],
   'sources with counted connections or failed handshakes': [
     'test/engine/source-limits.test.ts',

@@ -67,6 +67,10 @@ const proofs: Readonly<Record<string, readonly Proof[]>> = {
   T10: [['plugins/sni/test/sharing.test.ts', 'a pattern of one owner must not match a name of another']],
   C1: [
     [
+      'test/engine/separate-process.test.ts',
+      'dials of one owner at many silent addresses leave descriptors to another one'
+    ],
+    [
       'test/engine/cases/tls-names.ts',
       'a thousand silent callers of one address keep no other address out of a shared port'
     ],

@@ -69,7 +69,8 @@ export interface EngineRule extends Filters {
   /**
    * Rules of one owner have one share of the descriptors that the engine may open. An owner can use free ones beyond its
    * equal share. When three quarters are in use, it is refused more ('owner_share'), and owners below their share are
-   * served: the engine then ends connections and flows of the owner that has the most.
+   * served: the engine then ends connections and flows of the owner that has the most. Health probes, and dials of
+   * several addresses at once, use no descriptor beyond the equal share.
    */
   readonly owner: string
   readonly protocol: 'tcp' | 'udp'
@@ -94,7 +95,11 @@ export interface EngineRule extends Filters {
   readonly shares?: readonly number[]
   readonly preferIpv6: boolean
   readonly dialFrom: DialFrom | null // null: the system chooses
-  readonly probeMs: number // interval of connect probes to each target (of a range: to its first port); 0: none
+  /**
+   * The interval of connect probes to each target, of a range to its first port; 0: none. A probe without a descriptor, or
+   * beyond 256 of its owner, begins up to an interval later.
+   */
+  readonly probeMs: number
   readonly meters: readonly number[] // ids of the meters that all its traffic passes, in this order
   /** A TCP connection without traffic in either direction for this long is reset, a UDP flow ends; 0: never. */
   readonly idleMs: number

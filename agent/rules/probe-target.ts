@@ -3,12 +3,13 @@ import type { Resolved } from '../engine/engine.ts'
 import { canonicalAddress } from '../net/address.ts'
 import { compileFilters } from '../net/compile-filters.ts'
 import { LocalPorts } from '../portable-engine/net/local-ports.ts'
-import { connectFirst } from '../portable-engine/tcp/happy-eyeballs.ts'
+import { connectFirst, type Route } from '../portable-engine/tcp/happy-eyeballs.ts'
 import { endProbe } from '../portable-engine/tcp/health-probes.ts'
 import type { TargetProbe } from './contract.ts'
 import type { Plan } from './planner.ts'
 
 const limitMs = 5_000
+const maxFurtherAttempts = 16 // at other addresses of names, of all probes: a quarter of the descriptors that are spare
 
 interface Options {
   /** Returns the addresses of the host in dial order. */
@@ -21,6 +22,17 @@ export type ProbeTarget = (plan: Plan, options: Options) => Promise<TargetProbe 
 /** Returns a function that probes as the engine dials: same names, filters, source addresses and staggered attempts. */
 export function openTargetProbes(): ProbeTarget {
   const localPorts = new LocalPorts()
+  let free = maxFurtherAttempts
+  const share: Route['share'] = {
+    reserveOwn() {
+      if (free === 0) return false
+      free--
+      return true
+    },
+    release(count) {
+      free += count
+    }
+  }
 
   return async (plan, { resolve, isLoop }) => {
     const [target] = plan.targets
@@ -40,7 +52,7 @@ export function openTargetProbes(): ProbeTarget {
     if (first === undefined) return { failure: 'dns_no_address' }
     if (allowed.length === 0) return { failure: refusalOf(first) }
 
-    const outcome = await connectFirst(allowed, port, plan.dialFrom, localPorts, signal)
+    const outcome = await connectFirst(allowed, { port, from: plan.dialFrom, localPorts, share }, signal)
     if ('socket' in outcome) {
       endProbe(outcome.socket, plan.preamble)
       return { failure: null }

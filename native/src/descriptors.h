@@ -35,7 +35,7 @@ class Descriptors {
 
  private:
   friend class DescriptorShare;
-  /** Left for files, the control stream and overlapping dial attempts. */
+  /** Left for files, the control stream, and the agent's probes of rules without traffic. */
   static constexpr int64_t kSpare = 64;
 
   /** True if three quarters are in use: the rest is for owners below their share. */
@@ -78,6 +78,18 @@ class DescriptorShare : public std::enable_shared_from_this<DescriptorShare> {
     discharge(count);
     all_.release(count);
   }
+  /** Reserves one that cannot be claimed back, so only within the owner's part. Returns false if none is left. */
+  bool reserve_own() { return used_.load(std::memory_order_relaxed) < all_.share() && reserve(1) == Grant::reserved; }
+  /** Reserves one for a health probe. Returns false if none is left, or if `kMaxProbes` of the owner are in progress. */
+  bool reserve_probe() {
+    if (probes_.fetch_add(1, std::memory_order_relaxed) < kMaxProbes && reserve_own()) return true;
+    probes_.fetch_sub(1, std::memory_order_relaxed);
+    return false;
+  }
+  void release_probe() {
+    probes_.fetch_sub(1, std::memory_order_relaxed);
+    release(1);
+  }
   /** Counts descriptors that are reserved already as this owner's. Returns false when its share is used up. */
   bool charge(int64_t count) {
     const int64_t used = used_.fetch_add(count, std::memory_order_relaxed) + count;
@@ -96,8 +108,10 @@ class DescriptorShare : public std::enable_shared_from_this<DescriptorShare> {
 
  private:
   friend class Descriptors;
+  static constexpr int64_t kMaxProbes = 256;
   Descriptors& all_;
   std::atomic<int64_t> used_{0};
+  std::atomic<int64_t> probes_{0};
   std::atomic<int64_t> owed_{0};  // descriptors to free for owners below their share
 };
 

@@ -122,15 +122,33 @@ void Dialer::dial_addresses(const std::vector<Address>& addresses) {
 
 void Dialer::dial_next_address() {
   next_attempt_ms_ = 0;
-  while (!remaining_.empty()) {
+  while (!remaining_.empty() && may_attempt()) {
     const Address address = remaining_.back();
     remaining_.pop_back();
-    if (!connect(address)) continue;
+    if (!connect(address)) {
+      give_back_descriptor();
+      continue;
+    }
     if (!remaining_.empty()) next_attempt_ms_ = worker().loop.now_ms() + kAttemptDelayMs;
     break;
   }
   if (attempts_.empty()) return target_failed(first_failure_);
   arm();
+}
+
+/** Reserves a descriptor for an attempt beside others. False: none is left, so the next one waits until one has ended. */
+bool Dialer::may_attempt() {
+  if (attempts_.empty()) return true;
+  if (!shard_.rule->descriptors->reserve_own()) return false;
+  further_attempts_++;
+  return true;
+}
+
+/** Called after an attempt has ended. */
+void Dialer::give_back_descriptor() {
+  if (further_attempts_ == 0) return;
+  further_attempts_--;
+  shard_.rule->descriptors->release(1);
 }
 
 bool Dialer::connect(const Address& address) {
@@ -172,6 +190,7 @@ void Dialer::drop_attempt(size_t index, const char* reason) {
   attempts_[index].endpoint->close();
   worker().loop.delete_later(std::move(attempts_[index].endpoint));
   attempts_.erase(attempts_.begin() + static_cast<ptrdiff_t>(index));
+  give_back_descriptor();
 }
 
 void Dialer::attempt_connected(size_t index) {

@@ -45,6 +45,8 @@ class Dialer final : public DeferredDelete, public EndpointOwner, public Resolve
   void dial_addresses(const std::vector<Address>& addresses);
   bool is_allowed(const Address& address);
   void dial_next_address();
+  bool may_attempt();
+  void give_back_descriptor();
   bool connect(const Address& address);
   void endpoint_ready(Endpoint& endpoint, uint32_t events) override;
   void drop_attempt(size_t index, const char* reason);
@@ -75,6 +77,7 @@ class Dialer final : public DeferredDelete, public EndpointOwner, public Resolve
   TargetUse use_;
   std::vector<Address> remaining_;  // in reverse order
   std::vector<Attempt> attempts_;
+  int further_attempts_ = 0;  // with a reserved descriptor; the owner of the dial has one for the other attempt
   const char* first_failure_ = nullptr;  // of the target's addresses
   bool is_failover_ = false;
   MethodTimer<Dialer, &Dialer::on_timer> timer_{*this};

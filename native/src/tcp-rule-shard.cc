@@ -6,22 +6,27 @@
 
 namespace sluice {
 
-/** Connects to one target at a fixed interval and records the result in its health. */
+/**
+ * Connects to one target at a fixed interval and records the result in its health. Without a descriptor for it, tries
+ * again after a random part of the interval, so that probes that began together do not exclude the same ones each time.
+ */
 class TcpRuleShard::Probe final : public DialerOwner<ConnectedTarget> {
  public:
   Probe(TcpRuleShard& shard, int target) : shard_(shard), target_(target) { on_timer(); }
   ~Probe() {
     if (!dialer_) return;
     dialer_->cancel();  // its deletion is deferred: it outlives the shard
-    shard_.worker.loop.delete_later(std::move(dialer_));
+    end();
   }
 
  private:
-  void arm() { shard_.worker.loop.arm_after(timer_, shard_.rule->probe_ms); }
+  void arm(int64_t after_ms) { shard_.worker.loop.arm_after(timer_, after_ms); }
   void on_timer() {
     if (shard_.is_closed()) return;
-    arm();
-    if (dialer_) return;
+    const int64_t every_ms = shard_.rule->probe_ms;
+    if (dialer_) return arm(every_ms);
+    if (!shard_.rule->descriptors->reserve_probe()) return arm(1 + sys::random_value<uint32_t>() % every_ms);
+    arm(every_ms);
     dialer_ = std::make_unique<Dialer>(shard_, 0, Address{}, *this);
     dialer_->begin_probe(target_);
   }
@@ -31,9 +36,13 @@ class TcpRuleShard::Probe final : public DialerOwner<ConnectedTarget> {
       sys::transmit(connected.endpoint->fd(), preamble->probe.data(), preamble->probe.size());
     connected.endpoint->close();
     shard_.worker.loop.delete_later(std::move(connected.endpoint));
+    end();
+  }
+  void dial_failed(Reason) override { end(); }
+  void end() {
+    shard_.rule->descriptors->release_probe();
     shard_.worker.loop.delete_later(std::move(dialer_));
   }
-  void dial_failed(Reason) override { shard_.worker.loop.delete_later(std::move(dialer_)); }
 
   TcpRuleShard& shard_;
   const int target_;

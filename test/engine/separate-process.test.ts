@@ -5,22 +5,23 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { spawnChild } from '../support/child-process.ts'
 import { freePort } from '../support/ports.ts'
-import { echo, endOf, exchange, openCaller, openTarget } from './engine-fixture.ts'
+import { echo, endOf, exchange, openCaller, openTarget, openUnresponsiveTarget } from './engine-fixture.ts'
 import { nativeUnderTest } from './native-under-test.ts'
 import type { EngineState } from './separate-process.ts'
 
 const file = join(import.meta.dirname, 'separate-process.ts')
 const descriptorLimit = 160
+const attemptMs = 3_000 // of a silent address, while others are dialed each 250 ms
 
 async function openInProcess(
   t: Test,
   engine: string,
-  { limit = descriptorLimit, bobsPort = 0, listen = 0, loopTo = 0 } = {}
+  { limit = descriptorLimit, bobsPort = 0, listen = 0, annsTarget = 0, named = 0, probed = 0 } = {}
 ): Promise<{ child: ChildProcess; port: number }> {
   const port = listen || (await freePort())
   const target = await openTarget(t, echo)
   const command = `ulimit -n ${limit} && exec "$0" "$@"`
-  const args = [file, port, loopTo || target, engine, bobsPort, target].map(String)
+  const args = [file, port, annsTarget || target, engine, bobsPort, target, named, probed].map(String)
   const child = spawnChild('sh', ['-c', command, process.execPath, ...args], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc']
   })
@@ -33,6 +34,16 @@ async function stateOf(child: ChildProcess): Promise<EngineState> {
   child.send('state')
   const [state] = await once(child, 'message')
   return state
+}
+
+/** Calls bob until `count` of his callers are served; they stay open. Returns how one that is not served ended. */
+async function callBob(t: Test, port: number, count: number): Promise<string> {
+  for (let served = 0; served < count; served++) {
+    const caller = await openCaller(t, port)
+    const outcome = await Promise.race([exchange(caller, 'hello').catch(() => 'reset'), endOf(caller)])
+    if (outcome !== 'hello') return outcome
+  }
+  return 'served'
 }
 
 const engines = nativeUnderTest().ok ? ['portable', 'native'] : ['portable']
@@ -86,11 +97,58 @@ for (const engine of engines) {
     t.ok(descriptors <= 400 - 64 + 1, `${descriptors} are in use`)
   })
 
+  t.test(
+    `${engine}: dials of one owner at many silent addresses leave descriptors to another one`,
+    async t => {
+      const bobsPort = await freePort()
+      const annsTarget = await openUnresponsiveTarget(t, '0.0.0.0')
+      const { child, port } = await openInProcess(t, engine, { limit: 400, bobsPort, annsTarget, named: 16 })
+
+      await Promise.all(Array.from({ length: 60 }, () => openCaller(t, port)))
+      const begunAt = performance.now()
+      let highest = 0
+      while (performance.now() - begunAt < attemptMs)
+        highest = Math.max(highest, (await stateOf(child)).descriptors)
+      const bobs = await callBob(t, bobsPort, 60)
+      const { rules, descriptors } = await stateOf(child)
+
+      t.ok(Math.max(highest, descriptors) <= 400 - 64 + 1, `${highest}, then ${descriptors} are in use`)
+      t.equal(bobs, 'served')
+      t.strictSame(rules[1]?.rejected, {})
+      t.ok(rules[0]?.ports[0]?.active, 'some of ann are still dialed')
+    }
+  )
+
+  t.test(`${engine}: health checks of one owner leave descriptors to another one`, async t => {
+    const bobsPort = await freePort()
+    const annsTarget = await openUnresponsiveTarget(t, '0.0.0.0')
+    const { child } = await openInProcess(t, engine, { limit: 400, bobsPort, annsTarget, probed: 400 })
+
+    const bobs = await callBob(t, bobsPort, 60)
+    const { rules, descriptors } = await stateOf(child)
+
+    t.ok(descriptors <= 400 - 64 + 1, `${descriptors} are in use`)
+    t.equal(bobs, 'served')
+    t.strictSame(rules[1]?.rejected, {})
+  })
+
+  t.test(`${engine}: at most 256 health checks of an owner are in progress`, async t => {
+    const annsTarget = await openUnresponsiveTarget(t, '0.0.0.0')
+    const idle = await stateOf((await openInProcess(t, engine, { limit: 2000 })).child)
+    const { child } = await openInProcess(t, engine, { limit: 2000, annsTarget, probed: 400 })
+
+    const probes = async () => (await stateOf(child)).descriptors - idle.descriptors
+
+    while ((await probes()) < 250);
+    const highest = Math.max(await probes(), await probes(), await probes())
+    t.ok(highest <= 256 + 10, `${highest} more descriptors than without probes`)
+  })
+
   t.test(`${engine}: a loop over two engines leaves descriptors to other owners`, async t => {
     const [first, second, ...bobsPorts] = await Promise.all([1, 2, 3, 4].map(() => freePort()))
     const edges = [
-      await openInProcess(t, engine, { listen: first, loopTo: second, bobsPort: bobsPorts[0] }),
-      await openInProcess(t, engine, { listen: second, loopTo: first, bobsPort: bobsPorts[1] })
+      await openInProcess(t, engine, { listen: first, annsTarget: second, bobsPort: bobsPorts[0] }),
+      await openInProcess(t, engine, { listen: second, annsTarget: first, bobsPort: bobsPorts[1] })
     ]
 
     const looping = await openCaller(t, first ?? 0)

@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** Kept free for files, the control stream and overlapping dial attempts. */
+/** Kept free for files, the control stream, and the agent's probes of rules without traffic. */
 const spareDescriptors = 64
+const maxProbesOfOwner = 256
 
 /**
  * Counts the descriptors that the engine may still open, so that it refuses traffic before EMFILE. The owners of rules
@@ -71,6 +72,7 @@ export class DescriptorShare {
   readonly #users = new Map<DescriptorUser, number>() // with the descriptors of each
   rules = 0
   used = 0
+  #probes = 0
 
   constructor(all: Descriptors, owner: string) {
     this.#all = all
@@ -91,6 +93,23 @@ export class DescriptorShare {
   release(count: number): void {
     this.used -= count
     this.#all.release(count)
+  }
+
+  /** Reserves one that cannot be taken back, so only within the owner's part. Returns false if none is left. */
+  reserveOwn(): boolean {
+    return this.used < this.#all.equalShare && this.reserve(1) === null
+  }
+
+  /** Reserves one for a health probe. Returns false if none is left, or if 256 of the owner are in progress. */
+  reserveProbe(): boolean {
+    if (this.#probes >= maxProbesOfOwner || !this.reserveOwn()) return false
+    this.#probes++
+    return true
+  }
+
+  releaseProbe(): void {
+    this.#probes--
+    this.release(1)
   }
 
   /** `user` has `count` of the reserved descriptors, until `remove`. */

@@ -66,10 +66,11 @@ async function dialHost(
   if ('failure' in addresses) return addresses
   const { allowed, refusal } = state.allowedAddresses(addresses, port, host)
   if (allowed.length === 0 && refusal !== null) return { refusal }
-  const { preferIpv6, dialFrom } = state.rule
+  const { preferIpv6, dialFrom: from } = state.rule
+  const { localPorts, share } = state
   const beganAt = performance.now()
   const order = interleave(allowed, preferIpv6 ? 'ipv6' : 'answer')
-  const outcome = await connectFirst(order, port, dialFrom, state.localPorts, signal)
+  const outcome = await connectFirst(order, { port, from, localPorts, share }, signal)
   if ('socket' in outcome) {
     counters.connects++
     counters.connectMs += performance.now() - beganAt

@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import type { DialFrom } from '../../engine/dial-from.ts'
 import { familyOf } from '../../net/address.ts'
+import type { DescriptorShare } from '../net/descriptors.ts'
 import { type DialFailure, failureOf, lackOf } from '../net/dial-failure.ts'
 import type { LocalPorts } from '../net/local-ports.ts'
 import { resetSocket } from './reset-socket.ts'
@@ -14,20 +15,28 @@ export interface ConnectedAddress {
   readonly address: string
 }
 
+export interface Route {
+  readonly port: number
+  readonly from: DialFrom | null
+  readonly localPorts: LocalPorts
+  /** Has one descriptor each for attempts beside the first one. */
+  readonly share: Pick<DescriptorShare, 'reserveOwn' | 'release'>
+}
+
 /**
- * Happy eyeballs (RFC 8305): dials one address after the other, the next one early when an attempt is slow. Returns the
- * first that connects, or else the failure of the first address that failed. The signal ends all attempts.
+ * Happy eyeballs (RFC 8305): dials one address after the other, the next one early when an attempt is slow and a descriptor
+ * is left. Returns the first that connects, or else the failure of the first address that failed. The signal ends all
+ * attempts.
  */
 export function connectFirst(
   addresses: readonly string[],
-  port: number,
-  from: DialFrom | null,
-  localPorts: LocalPorts,
+  route: Route,
   signal: AbortSignal
 ): Promise<ConnectedAddress | DialFailure> {
   const { promise, resolve } = Promise.withResolvers<ConnectedAddress | DialFailure>()
   const attempts = new Set<Socket>()
   const remaining = [...addresses]
+  let reserved = 0 // for the attempts but one
   let stagger: NodeJS.Timeout | undefined
   let failure: string | null = null
   let lack: string | null = null
@@ -38,26 +47,39 @@ export function connectFirst(
     remaining.length = 0
     if ('socket' in outcome) attempts.delete(outcome.socket)
     for (const socket of attempts) socket.destroy()
+    route.share.release(reserved)
+    reserved = 0
     resolve(outcome)
   }
   const onAbort = () => settle({ failure: null })
 
   const attempt = (address: string) => {
-    const socket = dial(address, { port, from, localPorts }, outcome => {
+    const socket = dial(address, route, outcome => {
       if ('socket' in outcome) return settle(outcome)
       failure ??= outcome.failure
       lack ??= outcome.lack ?? null
-      if (socket && attempts.delete(socket)) next()
+      if (socket && attempts.delete(socket)) ended()
     })
     if (socket) {
       attempts.add(socket)
     } else {
       lack ??= 'no_local_port'
-      next()
+      ended()
     }
+  }
+  const ended = () => {
+    if (reserved > 0) {
+      reserved--
+      route.share.release(1)
+    }
+    next()
   }
   const next = () => {
     clearTimeout(stagger)
+    if (remaining.length > 0 && attempts.size > 0) {
+      if (!route.share.reserveOwn()) return // tries again when an attempt ends
+      reserved++
+    }
     const address = remaining.shift()
     if (address !== undefined) attempt(address)
     else if (attempts.size === 0) settle({ failure, lack })
@@ -70,16 +92,10 @@ export function connectFirst(
   return promise
 }
 
-interface Route {
-  readonly port: number
-  readonly from: DialFrom | null
-  readonly localPorts: LocalPorts
-}
-
 /** Dials one address, for 3 s at most, and calls `onEnd` once. Returns null if no local port is left for the address. */
 function dial(
   address: string,
-  { port, from, localPorts }: Route,
+  { port, from, localPorts }: Omit<Route, 'share'>,
   onEnd: (outcome: ConnectedAddress | DialFailure) => void
 ): Socket | null {
   const localAddress = from?.[familyOf(address)] ?? undefined

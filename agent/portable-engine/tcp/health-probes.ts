@@ -13,13 +13,24 @@ export function endProbe(socket: Socket, preamble: Preamble | null): void {
   socket.destroySoon()
 }
 
-/** Connects to every target once per `probeMs` and disconnects. Returns a function that ends the probes. */
+/**
+ * Connects to every target once per `probeMs` and disconnects. Without a descriptor for it, tries again after a random part
+ * of `probeMs`, so that probes that began together do not exclude the same ones each time. Returns a function that ends the
+ * probes.
+ */
 export function startHealthProbes(state: RuleState): () => void {
   const { targets, probeMs, from } = state.rule
+  const { share } = state
   const inProgress = new Map<number, AbortController>() // by target
+  const timers = new Map<number, NodeJS.Timeout>() // by target: its next probe
 
-  const probe = async (index: number) => {
-    if (inProgress.has(index)) return
+  const probeAfter = (ms: number, index: number): void => {
+    timers.set(index, setTimeout(probe, timeoutMs(Math.ceil(ms)), index))
+  }
+  const probe = async (index: number): Promise<void> => {
+    if (inProgress.has(index)) return probeAfter(probeMs, index)
+    if (!share.reserveProbe()) return probeAfter(Math.random() * probeMs, index)
+    probeAfter(probeMs, index)
     const controller = new AbortController()
     const limit = setTimeout(() => controller.abort('timeout'), probeLimitMs)
     const attempt = state.health.attempt(index, 'probe')
@@ -30,16 +41,15 @@ export function startHealthProbes(state: RuleState): () => void {
     const outcome = await dialTarget({ ...attempt, abandoned }, state, from, controller.signal)
     clearTimeout(limit)
     inProgress.delete(index)
-    if ('socket' in outcome) endProbe(outcome.socket, state.rule.preamble)
-  }
-  const probeAll = () => {
-    for (const index of targets.keys()) void probe(index)
+    if ('socket' in outcome) {
+      outcome.socket.once('close', () => share.releaseProbe())
+      endProbe(outcome.socket, state.rule.preamble)
+    } else share.releaseProbe()
   }
   if (probeMs <= 0) return () => {}
-  const timer = setInterval(probeAll, timeoutMs(probeMs))
-  probeAll()
+  for (const index of targets.keys()) void probe(index)
   return () => {
-    clearInterval(timer)
+    for (const timer of timers.values()) clearTimeout(timer)
     for (const controller of inProgress.values()) controller.abort()
   }
 }
