@@ -5,9 +5,9 @@ import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
+import { plugins as builtin } from '../../config/plugins.ts'
 import { controlChars } from '../../kernel/base/log.ts'
 import type { TestServer } from '../../kit/test-server.ts'
-import { isOnPostgres } from '../../kit/test-store.ts'
 import { onboardedServer } from '../../plugins/auth/test/fixture.ts'
 import { openPrint } from '../../plugins/cli/terminal/print.ts'
 
@@ -23,9 +23,6 @@ const plugins = [
 ]
 const open = (t: Test): Promise<TestServer> => onboardedServer(t, { plugins })
 
-/** PostgreSQL cannot store such text, so the API refuses it with 400. */
-const withNul = isOnPostgres ? [] : ["'\0", '\0', "a\0'b"]
-
 const grant = { user_id: 'ada', client_id: '*', listen_port_start: 1, listen_port_end: 9, protocols: ['tcp'] }
 const rowsOf = ({ body }: { body: unknown }): string => JSON.stringify(body)
 
@@ -38,8 +35,7 @@ t.test('SQL in ids and parameters has no effect', async t => {
     '\\',
     '%',
     '_',
-    "x' UNION SELECT *",
-    ...withNul.slice(0, 2)
+    "x' UNION SELECT *"
   ]
   const before = rowsOf(await api.call('GET', '/v1/users'))
 
@@ -70,20 +66,7 @@ t.test('SQL in ids and parameters has no effect', async t => {
 
 t.test('a label is stored exactly as given', async t => {
   const api = await open(t)
-  const labels = [
-    "it's",
-    '?',
-    '??',
-    ':a',
-    '\\?',
-    ...withNul.slice(1),
-    '$1',
-    '--',
-    '\u202e',
-    '{"a":1}',
-    '💧',
-    ' x '
-  ]
+  const labels = ["it's", '?', '??', ':a', '\\?', '$1', '--', '\u202e', '{"a":1}', '💧', ' x ']
 
   for (const label of labels) await api.call('POST', '/v1/users/root/credentials', { label })
 
@@ -92,6 +75,30 @@ t.test('a label is stored exactly as given', async t => {
     body.map(({ label }) => label),
     labels
   )
+})
+
+t.test('text that would be read back differently is refused with its field, and stores nothing', async t => {
+  const api = await onboardedServer(t, { plugins: Object.keys(builtin) })
+  const places: readonly [string, Readonly<Record<string, unknown>>][] = [
+    ['/v1/users/root/credentials', { label: 'x' }],
+    ['/v1/grants', { ...grant, user_id: 'root', note: 'x' }],
+    ['/v1/bans', { source: '192.0.2.9', client: '*', reason: 'x' }],
+    ['/v1/users', { user_id: 'eve', display_name: 'x' }],
+    ['/v1/enrollment-keys', { label: 'x' }],
+    ['/v1/rules', { client: 'x', listen_port: 1, targets: [{ host: 'x', port: 1 }], name: 'x' }]
+  ]
+
+  for (const [path, body] of places)
+    for (const field of Object.keys(body).filter(key => body[key] === 'x'))
+      for (const text of ['a\ud800b', '\udc00', 'a\0', '\ud800\0\u202e'])
+        t.match(
+          await api.call('POST', path, { ...body, [field]: text }),
+          { status: 400, body: { error: { details: { field: `/${field}` } } } },
+          `${path} ${field} ${JSON.stringify(text)}`
+        )
+  t.same((await api.call('GET', '/v1/users/root/credentials')).body, [])
+  t.same((await api.call('GET', '/v1/grants')).body, [])
+  t.same((await api.call('GET', '/v1/bans')).body, [])
 })
 
 t.test('no input becomes a header or a second response', async t => {

@@ -16,7 +16,8 @@ export const openRequestValidator =
   input => {
     const isBody = httpPart === 'body'
     const value: unknown = isBody ? input : convertTexts(schema, input)
-    const error = refusalOf(schema, value, { codes, unknownCode: isBody ? unknownField : unknownParameter })
+    const unknownCode = isBody ? unknownField : unknownParameter
+    const error = refusalOf(schema, value, { codes, unknownCode }) ?? alteredValue(value)
     return error ? { error } : { value }
   }
 
@@ -28,7 +29,7 @@ interface Within {
 function refusalOf(schema: TSchema, value: unknown, within: Within): Fault | null {
   const found = violationsOf(schema, value)
   const [first] = found
-  if (!first) return unsafeInteger(value)
+  if (!first) return null
   const errors = found.map(({ field, reason }) => ({ field, reason }))
   return refusal(codeOf(first, within), { ...first, message: first.message + hintFor(first) }, errors)
 }
@@ -57,41 +58,56 @@ function convert(schema: TSchema | undefined, text: unknown): unknown {
   return Type.IsInteger(schema) && /^-?[1-9]\d{15,}$/.test(text) ? Number(text) : exactValue(schema, text)
 }
 
-/** Returns the error of an integer that JSON.parse may have rounded, or null. */
-function unsafeInteger(body: unknown): Fault | null {
-  const found = findUnsafe(body)
-  if (!found) return null
-  const field = found.keys.reduceRight(appendKey, '')
-  return found.value > 0
-    ? refusal(invalidSchema, { field, reason: 'maximum', message: 'must be at most 2^53-1' })
-    : refusal(invalidSchema, { field, reason: 'minimum', message: 'must be at least -(2^53-1)' })
+/** Returns the error of the first value that would not be stored as it was sent, or null. */
+function alteredValue(value: unknown): Fault | null {
+  const found = findAltered(value)
+  return found && refusal(invalidSchema, { ...found, field: found.keys.reduceRight(appendKey, '') })
 }
 
-interface Unsafe {
-  readonly value: number
+interface Altered extends Pick<Violation, 'reason' | 'message'> {
   readonly keys: string[] // to the value, the innermost first
 }
 
 /** Allocates nothing for elements: a list can have hundreds of thousands. */
-function findUnsafe(value: unknown): Unsafe | null {
-  if (typeof value === 'number')
-    return Number.isInteger(value) && !Number.isSafeInteger(value) ? { value, keys: [] } : null
+function findAltered(value: unknown): Altered | null {
+  if (typeof value === 'number') return alteredInteger(value)
+  if (typeof value === 'string') return alteredText(value)
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return null
   if (Array.isArray(value)) {
     for (let at = 0; at < value.length; at++) {
-      const found = findUnsafe(value[at])
+      const found = findAltered(value[at])
       if (found) return below(found, String(at))
     }
     return null
   }
   for (const key of Object.keys(value)) {
-    const found = findUnsafe((value as Readonly<Record<string, unknown>>)[key])
+    const found = alteredText(key) ?? findAltered((value as Readonly<Record<string, unknown>>)[key])
     if (found) return below(found, key)
   }
   return null
 }
 
-function below(found: Unsafe, key: string): Unsafe {
+/** JSON.parse may have rounded it. */
+function alteredInteger(value: number): Altered | null {
+  if (!Number.isInteger(value) || Number.isSafeInteger(value)) return null
+  return value > 0
+    ? { reason: 'maximum', message: 'must be at most 2^53-1', keys: [] }
+    : { reason: 'minimum', message: 'must be at least -(2^53-1)', keys: [] }
+}
+
+/** UTF-8 cannot represent half of a surrogate pair, and PostgreSQL no NUL. */
+function alteredText(text: string): Altered | null {
+  if (text.includes('\0'))
+    return { reason: 'format', message: 'must not have the character NUL (\\u0000)', keys: [] }
+  if (text.isWellFormed()) return null
+  return {
+    reason: 'format',
+    message: 'must not have half of a surrogate pair (\\ud800 to \\udfff)',
+    keys: []
+  }
+}
+
+function below(found: Altered, key: string): Altered {
   found.keys.push(key)
   return found
 }

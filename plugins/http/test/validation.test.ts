@@ -17,7 +17,8 @@ const Body = Type.Object(
         code: 'thing_targets'
       })
     ),
-    limit: Type.Optional(Type.Union([Type.Object({ rate: Type.Integer() }, closed), Type.Null()]))
+    limit: Type.Optional(Type.Union([Type.Object({ rate: Type.Integer() }, closed), Type.Null()])),
+    notes: Type.Optional(Type.Record(Type.String(), Type.Unknown()))
   },
   closed
 )
@@ -74,6 +75,29 @@ const refused = [
   [{ limit: { rate: 'x' } }, 400, 'validation.schema', '/limit/rate', /integer/],
   [{ size: '5' }, 400, 'validation.schema', '/size', /integer/],
   [{ size: 2 ** 53 }, 400, 'validation.schema', '/size', /2\^53-1/],
+  [
+    { address: 'a\ud800b' },
+    400,
+    'validation.schema',
+    '/address',
+    /address must not have half of a surrogate/
+  ],
+  [{ address: '\udc00' }, 400, 'validation.schema', '/address', /surrogate/],
+  [{ address: 'a\0' }, 400, 'validation.schema', '/address', /NUL/],
+  [
+    {
+      targets: [
+        { host: 'a', port: 1 },
+        { host: '\ud83d', port: 1 }
+      ]
+    },
+    400,
+    'validation.schema',
+    '/targets/1/host',
+    /surrogate/
+  ],
+  [{ notes: { a: 1, '\ud800': 2 } }, 400, 'validation.schema', '/notes/\ud800', /surrogate/],
+  [{ notes: { 'a\0': 2 } }, 400, 'validation.schema', '/notes/a\0', /NUL/],
   [[], 400, 'validation.schema', '', /the body must be object/],
   ['null', 400, 'validation.schema', '', /object/]
 ] as const
@@ -122,7 +146,7 @@ t.test('a valid body reaches the route as it was sent', async t => {
   t.same(body, { body: sent, query: { wait: -3, deep: true, name: '7' } })
 })
 
-t.test('a query accepts only exact numbers and booleans', async t => {
+t.test('a query accepts only exact numbers and booleans, and text without NUL', async t => {
   const { send } = await httpFixture(t, { routes, codes })
 
   for (const [query, field] of [
@@ -132,7 +156,8 @@ t.test('a query accepts only exact numbers and booleans', async t => {
     ['wait=1&wait=2', '/wait'],
     ['wait=9007199254740993', '/wait'],
     ['deep=1', '/deep'],
-    ['deep=', '/deep']
+    ['deep=', '/deep'],
+    ['name=a%00', '/name']
   ] as const)
     t.match(
       await send('POST', `/v1/things?${query}`, operator, {}),
