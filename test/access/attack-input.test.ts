@@ -132,4 +132,11 @@ t.test('a body of another type, size or encoding is refused', async t => {
   t.equal((await post(zipped, Buffer.from('1f8b0800', 'hex'))).statusCode, 415, 'nothing is unpacked')
   const utf16 = { 'content-type': 'application/json; charset=utf-16' }
   t.equal((await post(utf16, Buffer.from(payload, 'utf16le'))).statusCode, 415, 'JSON is UTF-8')
+  for (const charset of [
+    "charset*=utf-16''x",
+    'charset*0=utf-16',
+    "charset*0*=utf-16''x",
+    "Charset* =utf-16''x"
+  ])
+    t.equal((await post({ 'content-type': `application/json; ${charset}` })).statusCode, 415, charset)
 })

@@ -185,7 +185,7 @@ function refuseMediaType(context: RequestContext): void {
 }
 
 const charsetsIn = ({ contentType = '' }: RequestInfo): string[] =>
-  [...contentType.matchAll(/;\s*charset\s*=\s*(?:"([^"]*)"|([^;\s]*))/gi)].map(
+  [...contentType.matchAll(/;\s*charset[*\d]*\s*=\s*(?:"([^"]*)"|([^;\s]*))/gi)].map(
     ([, quoted, bare]) => quoted ?? bare ?? ''
   )
 
