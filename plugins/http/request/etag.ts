@@ -29,23 +29,33 @@ export const etagText = (version: number | readonly unknown[]): string =>
 /** Throws unless the record satisfies the conditions. */
 export function requireMatch({ ifMatch, ifNoneMatch }: Conditions, etag: string | null | undefined): void {
   if (ifMatch !== undefined && !isAny(ifMatch) && !(etag && strongTags(ifMatch).includes(etag)))
-    throw changed(etag ? `its ETag is ${etag}${weakText(ifMatch)}` : 'it has no ETag', etag)
+    throw changed(etag ? `its ETag is ${etag}` : 'it has no ETag', etag, remedyFor(ifMatch))
   if (isAny(ifMatch) && etag === null) throw changed('there is none')
   if (isAny(ifNoneMatch) && etag) throw changed('there is one already', etag)
 }
 
 /** `etag` is the current one of the record. */
-const changed = (why: string, etag?: string | null): Fault =>
+const changed = (why: string, etag?: string | null, remedy = readAgain): Fault =>
   new Fault(
     resourceChanged,
-    `the record is not as If-Match or If-None-Match says: ${why}; read it again`,
+    `the record is not as If-Match or If-None-Match says: ${why}; ${remedy}`,
     etag ? { details: { etag } } : {}
   )
 
-const weakText = (tags: string): string =>
-  tags.includes('W/"')
-    ? ', and a weak tag (W/"...") never matches: a proxy that compresses makes tags weak; send the tag without W/, or turn its compression off'
-    : ''
+const readAgain = 'read it again'
+
+/** Says the cause if the tags match no version of any record. */
+function remedyFor(tags: string): string {
+  if (tags.includes('W/"')) return withoutAddition('a weak tag (W/"...") never matches', 'W/')
+  const [, suffix] = /"[^"]*?((?:--?|[;:])(?:br|deflate|gzip|zstd))"/i.exec(tags) ?? []
+  if (suffix !== undefined) return withoutAddition(`a tag that ends in ${suffix} never matches`, suffix)
+  return strongTags(tags).length > 0
+    ? readAgain
+    : 'If-Match has no tag in quotes: send the ETag as you got it, with its quotes'
+}
+
+const withoutAddition = (cause: string, addition: string): string =>
+  `${cause}: a proxy that compresses makes such tags; send the tag without ${addition}, or turn its compression off`
 
 const isAny = (tags: string | undefined): boolean => tags?.trim() === '*'
 

@@ -128,6 +128,28 @@ t.test('a tag that a proxy has made weak is refused with its reason and the reme
   t.match(stale, { body: { error: { message: /^(?!.*weak)/ } } })
 })
 
+t.test('a tag that can never match is refused with its cause and the remedy', async t => {
+  const { send } = await httpFixture(t, { routes })
+  const { etag } = (await send('GET', '/v1/names/bob', superadmin)).headers
+  const tag = String(etag).slice(1, -1)
+
+  for (const [ifMatch, message] of [
+    [`"${tag}-gzip"`, /ends in -gzip never matches: a proxy .* send the tag without -gzip, or/],
+    [`"x", "${tag}--gzip"`, /send the tag without --gzip, or/],
+    [`"${tag};br"`, /send the tag without ;br, or/],
+    [tag, /no tag in quotes: send the ETag as you got it, with its quotes$/],
+    [`'${tag}'`, /no tag in quotes/],
+    [`"${tag}`, /no tag in quotes/],
+    ['nonsense', /no tag in quotes/],
+    ['', /no tag in quotes/],
+    ['"x"', /^(?!.*(never matches|quotes)).*read it again$/]
+  ] as const) {
+    const refused = await send('PUT', '/v1/names/bob', { ...json, 'if-match': ifMatch }, '"x"')
+    t.match(refused, changed, ifMatch)
+    t.match(refused, { body: { error: { message } } }, ifMatch)
+  }
+})
+
 t.test('a record that is missing is reported before a condition that does not hold', async t => {
   const { send } = await httpFixture(t, { routes })
 
