@@ -25,6 +25,7 @@ const odd: Readonly<Record<string, Odd>> = {
   'no credential': { headers: { authorization: '' } },
   'an unknown token': { headers: { authorization: 'Bearer svct_x' } },
   'an unknown parameter': { query: '?surplus=1' },
+  'a parameter that cannot be decoded': { query: '?limit=%E9' },
   'a limit of 0': { query: '?limit=0' },
   'an invalid cursor': { query: '?cursor=%00' },
   'an unknown sort': { query: '?sort=%00' },

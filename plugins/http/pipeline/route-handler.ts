@@ -7,6 +7,7 @@ import type { Kernel } from '../../../kernel/plugin.ts'
 import { decisionAbout } from '../change/decision.ts'
 import { etagAfter, etagOf, requireMatch } from '../request/etag.ts'
 import { onceClosed, type RequestContext } from '../request/request-context.ts'
+import { requireDecodable } from '../request/request-validator.ts'
 import type { SendConstant } from '../server/constant-reply.ts'
 import type { HttpOptions } from '../settings.ts'
 import { eventsOf, type Streams } from '../streams/streams.ts'
@@ -35,6 +36,7 @@ export const routeHandler =
     const { responder, streams, sendConstant } = services
     const { requestContext: context } = request
     if (!context) throw new TypeError(`${route.action} has a handler but no request context`)
+    requireDecodable(request.url) // 400
     const call = new RouteCall(request, reply, context, openChange(context, services))
     context.isTrial = route.reads === true || (route.isTrial?.(call) ?? false)
     if (route.isStream)

@@ -5,6 +5,7 @@ import { type ErrorCode, Fault, invalidSchema } from '../../../kernel/base/error
 import { closestName } from '../../../kernel/base/suggestion.ts'
 import { exactValue } from '../../../kernel/platform/exact-value.ts'
 import { unknownField, unknownParameter } from '../codes.ts'
+import { pathOf } from './request-context.ts'
 import { appendKey, type Violation, violationsOf } from './violations.ts'
 
 type Codes = Pick<ReadonlyMap<string, ErrorCode>, 'get'>
@@ -20,6 +21,25 @@ export const openRequestValidator =
     const error = refusalOf(schema, value, { codes, unknownCode }) ?? alteredValue(value)
     return error ? { error } : { value }
   }
+
+/** Refuses a parameter whose text cannot be decoded: the parser of queries takes it as it is. */
+export function requireDecodable(url: string): void {
+  const query = url.slice(pathOf(url).length + 1)
+  if (!query.includes('%')) return
+  const undecodable = query.split('&').find(part => decoded(part) === null)
+  if (undecodable === undefined) return
+  const [name = ''] = undecodable.split('=', 1)
+  const message = 'must be percent-encoded UTF-8, and a percent sign is written %25'
+  throw refusal(invalidSchema, { field: appendKey('', decoded(name) ?? name), reason: 'format', message })
+}
+
+function decoded(text: string): string | null {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return null
+  }
+}
 
 interface Within {
   readonly codes: Codes

@@ -166,6 +166,33 @@ t.test('a query accepts only exact numbers and booleans, and text without NUL', 
     )
 })
 
+t.test('a parameter that cannot be decoded is refused, and not taken as it is', async t => {
+  const { send } = await httpFixture(t, { routes })
+
+  for (const name of ['%E9', '%', 'a%2', '%zz', '%C0%80', '%ED%A0%80', '%F0%9F%92'])
+    t.match(
+      await send('POST', `/v1/things?deep=true&name=${name}`, operator, {}),
+      {
+        status: 400,
+        body: {
+          error: {
+            code: 'validation.schema',
+            message: '/name must be percent-encoded UTF-8, and a percent sign is written %25',
+            details: { field: '/name' }
+          }
+        }
+      },
+      name
+    )
+  for (const [name, text] of [
+    ['%C3%A9', 'é'],
+    ['100%25', '100%'],
+    ['%25E9', '%E9'],
+    ['a+b', 'a b']
+  ] as const)
+    t.match(await send('POST', `/v1/things?name=${name}`, operator, {}), { body: { query: { name: text } } })
+})
+
 t.test('an integer that JSON may have rounded is refused with the bound on its side', async t => {
   const { send } = await httpFixture(t, { routes, codes })
 
