@@ -1,9 +1,9 @@
 // The identities of tests: the operator of a server, and clients with known tokens.
 import type { Clock } from '../kernel/base/clock.ts'
-import { newId } from '../kernel/base/id.ts'
 import { Client } from '../kernel/identity/entities.ts'
 import { hashOf } from '../kernel/identity/secret.ts'
 import type { Server } from '../kernel/kernel.ts'
+import { newId } from '../kernel/platform/id.ts'
 
 export const operatorToken = 'operator-token-of-the-test-kit-0123456789'
 

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import { newId } from '../../kernel/base/id.ts'
+import { newId } from '../../kernel/platform/id.ts'
 import { type Hello, protocolVersion } from '../../kernel/wire/control.ts'
 import { type AgentPlugin, capabilitiesOf } from '../plugin.ts'
 import { severalEndpoints } from '../wire/endpoints.ts'

@@ -1,8 +1,8 @@
 // Leases for runs of `apply`. Without them, concurrent runs would undo each other's changes, also on two servers of a cluster.
 import type { EntityManager } from '@mikro-orm/sql'
 import { defineCode, Fault, notFound } from '../../kernel/base/errors.ts'
-import { newId } from '../../kernel/base/id.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
+import { newId } from '../../kernel/platform/id.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { timeOf } from '../../kernel/store/postgres/dialect.ts'
 import { mayBeShared } from '../../kernel/store/sql/database.ts'

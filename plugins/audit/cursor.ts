@@ -1,4 +1,4 @@
-import { isId } from '../../kernel/base/id.ts'
+import { isId } from '../../kernel/platform/id.ts'
 
 /** The last entry of a page. The next page continues with an older entry, or the same time and a lower id. */
 export interface Position {

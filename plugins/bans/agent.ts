@@ -8,8 +8,8 @@ import {
   type FieldRule,
   type SourceLimit
 } from '../../agent/plugin.ts'
-import { newId } from '../../kernel/base/id.ts'
 import type { Release } from '../../kernel/base/releases.ts'
+import { newId } from '../../kernel/platform/id.ts'
 import { addressSet, BanBook } from './ban-book.ts'
 import { type BanLog, openBanLog } from './ban-log.ts'
 import { BanRate } from './ban-rate.ts'

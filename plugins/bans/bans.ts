@@ -2,10 +2,10 @@
 // those that ended within a day.
 import type { EntityManager } from '@mikro-orm/sql'
 import { clientNotFound, defineCode, Fault, limitReached } from '../../kernel/base/errors.ts'
-import { newId } from '../../kernel/base/id.ts'
 import { requireCapability } from '../../kernel/control/peers.ts'
 import type { Call, Resource } from '../../kernel/http/route.ts'
 import { Client } from '../../kernel/identity/entities.ts'
+import { newId } from '../../kernel/platform/id.ts'
 import type { Clients } from '../clients/exports.ts'
 import { normalizePrefix, ruleNotFound } from '../rules/exports.ts'
 import { type BanReader, openBanReader, type Services as ReaderServices } from './ban-reader.ts'

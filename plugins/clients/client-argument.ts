@@ -1,8 +1,8 @@
 // The CLIENT argument of commands: an id, or a name that only one client has.
 import { clientNotFound, defineCode, Fault } from '../../kernel/base/errors.ts'
-import { isId } from '../../kernel/base/id.ts'
 import { Type } from '../../kernel/cli/args.ts'
 import type { Api } from '../../kernel/cli/command.ts'
+import { isId } from '../../kernel/platform/id.ts'
 import type { ClientRow } from './client-row.ts'
 
 export const clientNameAmbiguous = defineCode('client_name_ambiguous', 409, 5)

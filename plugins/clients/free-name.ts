@@ -1,8 +1,8 @@
 // The name of a client that nobody named: from the name of its host.
 import type { EntityManager } from '@mikro-orm/sql'
 import { Fault } from '../../kernel/base/errors.ts'
-import { newId } from '../../kernel/base/id.ts'
 import { Client } from '../../kernel/identity/entities.ts'
+import { newId } from '../../kernel/platform/id.ts'
 import { normalizeName } from './name-and-address.ts'
 
 const maxChars = 200 // leaves space for a suffix

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
-import { isId } from '../../kernel/base/id.ts'
 import { controlChars } from '../../kernel/base/log.ts'
+import { isId } from '../../kernel/platform/id.ts'
 
 export const invalidClientName = defineCode('invalid_client_name', 400, 3)
 export const invalidClientAddress = defineCode('invalid_client_address', 400, 3)

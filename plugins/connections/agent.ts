@@ -1,5 +1,5 @@
 import type { AgentCall, AgentPlugin, ConnectionFilter } from '../../agent/plugin.ts'
-import { newId } from '../../kernel/base/id.ts'
+import { newId } from '../../kernel/platform/id.ts'
 import { respond } from '../../kernel/wire/message.ts'
 import { Close, capability, List, messages, type Row, type Selection } from './wire.ts'
 

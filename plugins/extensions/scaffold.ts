@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { dirname, join } from 'node:path'
 import { index } from '../../config/command-index.ts'
 import { Fault, reasonOf, wrongUsage } from '../../kernel/base/errors.ts'
-import { ownVersion } from '../../kernel/base/version.ts'
+import { ownVersion } from '../../kernel/platform/version.ts'
 
 const template = join(import.meta.dirname, 'template')
 

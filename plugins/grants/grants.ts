@@ -9,10 +9,10 @@ import {
   limitReached,
   userNotFound
 } from '../../kernel/base/errors.ts'
-import { newId } from '../../kernel/base/id.ts'
 import type { PagedRows } from '../../kernel/http/list-route.ts'
 import type { Call, Resource } from '../../kernel/http/route.ts'
 import { Client, User } from '../../kernel/identity/entities.ts'
+import { newId } from '../../kernel/platform/id.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
 import { listFilterSlots, listFilters, recordFields } from '../http/exports.ts'

@@ -1,8 +1,8 @@
 // --clients of `rule push`, and `clients` in the file of `apply`.
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
-import { isId } from '../../kernel/base/id.ts'
 import { Type } from '../../kernel/cli/args.ts'
 import type { Api } from '../../kernel/cli/command.ts'
+import { isId } from '../../kernel/platform/id.ts'
 import { findClientId } from '../clients/exports.ts'
 import { documentPlaceSlot, type PushOptions, pushOptionsSlot } from '../rules/command-exports.ts'
 import type { Clients } from './group-clients.ts'

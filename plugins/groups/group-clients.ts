@@ -1,8 +1,8 @@
 // The clients of a group: their ids, or a selector of their labels.
 import { Type } from 'typebox'
 import { defineCode, Fault, limitReached } from '../../kernel/base/errors.ts'
-import { isId } from '../../kernel/base/id.ts'
 import { ClientId, closed } from '../../kernel/http/schema.ts'
+import { isId } from '../../kernel/platform/id.ts'
 
 export const invalidClients = defineCode('validation.clients', 400, 3)
 

@@ -1,6 +1,6 @@
 import { asFunction } from 'awilix'
 import { Type } from 'typebox'
-import { ownVersion } from '../../kernel/base/version.ts'
+import { ownVersion } from '../../kernel/platform/version.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
 import { fills } from './commands.ts'
 import { openPackages } from './packages.ts'

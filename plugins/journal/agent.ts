@@ -7,7 +7,7 @@ import type {
   RuleSpec,
   TargetEvent
 } from '../../agent/plugin.ts'
-import { newId } from '../../kernel/base/id.ts'
+import { newId } from '../../kernel/platform/id.ts'
 import { maxEntries, messages, Report, type ReportedEntry, welcomePart } from './wire.ts'
 
 const closedEveryMs = 1_000

@@ -1,5 +1,5 @@
-import { ownVersion } from '../../kernel/base/version.ts'
 import type { Metric } from '../../kernel/metrics.ts'
+import { ownVersion } from '../../kernel/platform/version.ts'
 
 /** Returns a metric that is always 1 and carries versions as labels. `name`: 'svc_build_info', for example. */
 export const buildInfo = (name: string, more: Readonly<Record<string, string>> = {}): Metric => {

@@ -1,8 +1,8 @@
 // Requests to agents at peers, through the store: the server with the session takes the row, and stores the answer.
 import type { Static } from 'typebox'
-import { newId } from '../../kernel/base/id.ts'
 import type { Peer } from '../../kernel/control/peers.ts'
 import type { Session } from '../../kernel/control/servers.ts'
+import { newId } from '../../kernel/platform/id.ts'
 import { shared } from '../../kernel/store/postgres/dialect.ts'
 import type { Signals } from '../../kernel/store/sql/database.ts'
 import { Refusal } from '../../kernel/wire/envelope.ts'

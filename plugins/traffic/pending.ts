@@ -1,7 +1,7 @@
 // Committed counts wait here, one row per report, until `fold` adds them to the samples. An agent reports every 5 s, and each
 // report would change ten series of a rule. Folding twelve reports at once makes the intake of reports cheaper.
 import type { EntityManager } from '@mikro-orm/sql'
-import { newId } from '../../kernel/base/id.ts'
+import { newId } from '../../kernel/platform/id.ts'
 import { rowBatches } from '../../kernel/store/sql/row-batches.ts'
 import type { CommittedBytes, CommittedTarget } from '../stats/exports.ts'
 import type { CountValues } from './counts.ts'

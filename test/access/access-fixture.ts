@@ -1,9 +1,9 @@
 // A server with every plugin except `process`, a connected client, and resources of several users for ids in paths.
 import type { Test } from 'tap'
 import { plugins as builtin } from '../../config/plugins.ts'
-import { newId } from '../../kernel/base/id.ts'
 import { User } from '../../kernel/identity/entities.ts'
 import { hashOf } from '../../kernel/identity/secret.ts'
+import { newId } from '../../kernel/platform/id.ts'
 import { isOnPostgres } from '../../kit/test-store.ts'
 import { Session } from '../../plugins/auth/entities.ts'
 import { type Deps, origin } from '../../plugins/auth/test/fixture.ts'

@@ -1,7 +1,8 @@
 // Creates a resource of each type for a user. Each function returns the id.
-import { newId } from '../../kernel/base/id.ts'
+
 import { Client, Credential, User } from '../../kernel/identity/entities.ts'
 import { hashOf } from '../../kernel/identity/secret.ts'
+import { newId } from '../../kernel/platform/id.ts'
 import { Lease } from '../../plugins/apply/entities.ts'
 import { Session } from '../../plugins/auth/entities.ts'
 import type { Deps } from '../../plugins/auth/test/fixture.ts'

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import type { AgentPlugin } from '../../agent/plugin.ts'
-import { ownVersion } from '../../kernel/base/version.ts'
+import { ownVersion } from '../../kernel/platform/version.ts'
 import { metricsPlugin } from '../../plugins/metrics/agent.ts'
 import rules from '../../plugins/rules/agent.ts'
 import { messages } from '../../plugins/rules/wire.ts'

@@ -1,7 +1,7 @@
 // Measures the latency of random filtered pages of a long audit log during writes.
 //   node test/bench/audit-pages.ts [--entries 1000000] [--pages 200] [--writes 100]
 import { parseArgs } from 'node:util'
-import { newId } from '../../kernel/base/id.ts'
+import { newId } from '../../kernel/platform/id.ts'
 import { quantile, type SeededServer, withSeededServer } from './seeded-server.ts'
 
 const { values } = parseArgs({

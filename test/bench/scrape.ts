@@ -1,7 +1,7 @@
 // Measures the cost of /metrics on a server with many rules, and the latency of concurrent API requests.
 //   node test/bench/scrape.ts [--rules 10000] [--scrapes 20]
 import { parseArgs } from 'node:util'
-import { newId } from '../../kernel/base/id.ts'
+import { newId } from '../../kernel/platform/id.ts'
 import { quantile, type SeededServer, withSeededServer } from './seeded-server.ts'
 
 const { values } = parseArgs({

@@ -3,7 +3,7 @@
 import { statSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import type { Database } from 'better-sqlite3'
-import { newId } from '../../kernel/base/id.ts'
+import { newId } from '../../kernel/platform/id.ts'
 import { quantile, type SeededServer, withSeededServer } from './seeded-server.ts'
 
 const { values } = parseArgs({

@@ -1,6 +1,6 @@
 // Callers that make changes at any server and record the outcome of each.
 import { setTimeout as pause } from 'node:timers/promises'
-import { newId } from '../../kernel/base/id.ts'
+import { newId } from '../../kernel/platform/id.ts'
 import { type Call, oneOf, type Reply, ruleOf, type Server, type ServerPlace } from './server-place.ts'
 
 /** A change is made or refused, or its outcome is unknown. */

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { noCounts } from '../../agent/wire/counters.ts'
 import { encodeRow, StatsReport, messages as statsMessages } from '../../agent/wire/journal-report.ts'
 import { NextPin, messages as pinMessages } from '../../agent/wire/next-pin.ts'
-import { newId } from '../../kernel/base/id.ts'
+import { newId } from '../../kernel/platform/id.ts'
 import {
   connectAgent,
   type Reaction,

@@ -6,7 +6,7 @@ import {
   messages as statsMessages,
   welcomePart
 } from '../../agent/wire/journal-report.ts'
-import { newId } from '../../kernel/base/id.ts'
+import { newId } from '../../kernel/platform/id.ts'
 import { openCodec } from '../../kernel/wire/codec.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import { connectAgent, type ScriptedAgent, scriptedResponse } from '../../kit/scripted-agent.ts'

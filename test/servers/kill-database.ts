@@ -1,6 +1,6 @@
 // Kills PostgreSQL repeatedly while callers make changes with keys at all servers.
 import { setTimeout as pause } from 'node:timers/promises'
-import { newId } from '../../kernel/base/id.ts'
+import { newId } from '../../kernel/platform/id.ts'
 import { codeOf, decide, isMade, type Outcome } from './changes.ts'
 import { type Report, spread } from './checks.ts'
 import { type Server, type ServerPlace, until } from './server-place.ts'

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { build, type OnLoadResult, type Plugin } from 'esbuild'
-import { ownVersion } from '../../../kernel/base/version.ts'
+import { ownVersion } from '../../../kernel/platform/version.ts'
 import { index } from '../../command-index.ts'
 
 const root = join(import.meta.dirname, '..', '..', '..')
@@ -12,7 +12,7 @@ const commandModules = new Set(['agent', 'doctor', 'metrics'])
 
 /** Modules that read package files get the content as a constant. */
 const constants: Readonly<Record<string, () => string>> = {
-  'kernel/base/version.ts': () => `export const ownVersion = () => ${JSON.stringify(ownVersion())}`,
+  'kernel/platform/version.ts': () => `export const ownVersion = () => ${JSON.stringify(ownVersion())}`,
   'config/command-index.ts': () => {
     const commands = index.commands.filter(
       ({ name, by }) => name.startsWith('agent ') && commandModules.has(by)

@@ -6,7 +6,7 @@ import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { dirname, join } from 'node:path'
 import Eleventy from '@11ty/eleventy'
 import anchors from 'markdown-it-anchor'
-import { ownVersion } from '../../../kernel/base/version.ts'
+import { ownVersion } from '../../../kernel/platform/version.ts'
 import { documents } from './documents.ts'
 import { deadLinks, linked } from './links.ts'
 import { type Page, picture, root, rootOf } from './page.ts'

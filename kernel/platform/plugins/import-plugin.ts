@@ -3,7 +3,7 @@
 import { registerHooks } from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { reasonOf } from '../../base/errors.ts'
-import { ownVersion } from '../../base/version.ts'
+import { ownVersion } from '../version.ts'
 import { publicModules } from './public-modules.ts'
 
 /** Hashes of a plugin's folder: the files that this process loaded first, and the files to load now. */

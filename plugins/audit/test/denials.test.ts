@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { newId } from '../../../kernel/base/id.ts'
+import { newId } from '../../../kernel/platform/id.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { openRepeatedChanges } from '../../../kit/repeated-changes.ts'
 import { notOnPostgres, notRepeated } from '../../../test/support/store.ts'

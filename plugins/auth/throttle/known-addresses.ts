@@ -7,7 +7,7 @@ import { KnownAddress } from '../entities.ts'
 
 const maxPerUser = 40 // 20 sign-ins from browsers, each with an address
 
-export interface SignInPlace {
+interface SignInPlace {
   readonly remoteAddr: string
   readonly keyHash: string | null // of the session key; null: not a browser of the console
 }

@@ -1,8 +1,8 @@
 // Agents learn the next certificate when they join. Their confirmation is stored with their token.
 import t, { type Test } from 'tap'
-import { newId } from '../../../kernel/base/id.ts'
 import { Client } from '../../../kernel/identity/entities.ts'
 import { hashOf, newSecret } from '../../../kernel/identity/secret.ts'
+import { newId } from '../../../kernel/platform/id.ts'
 import { kernelStore } from '../../../kernel/store/kernel-store.ts'
 import type { LogLine } from '../../../kit/test-server.ts'
 import { recordLog } from '../../../kit/test-server.ts'

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { newId } from '../../../kernel/base/id.ts'
 import { Client, Credential, User } from '../../../kernel/identity/entities.ts'
 import { hashOf } from '../../../kernel/identity/secret.ts'
+import { newId } from '../../../kernel/platform/id.ts'
 import { definePlugin } from '../../../kernel/plugin.ts'
 import { testServer } from '../../../kit/test-server.ts'
 import type { ClientRow } from '../client-row.ts'

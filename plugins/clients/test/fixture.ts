@@ -1,6 +1,6 @@
-import { newId } from '../../../kernel/base/id.ts'
 import { Client } from '../../../kernel/identity/entities.ts'
 import { hashOf } from '../../../kernel/identity/secret.ts'
+import { newId } from '../../../kernel/platform/id.ts'
 import type { TestServer } from '../../../kit/test-server.ts'
 
 export const notFound = { status: 404, body: { error: { code: 'client_not_found' } } }

@@ -2,7 +2,6 @@
 import type { Test } from 'tap'
 import { Type } from 'typebox'
 import type { Clock } from '../../../kernel/base/clock.ts'
-import { newId } from '../../../kernel/base/id.ts'
 import type { ControlHost } from '../../../kernel/control/host.ts'
 import {
   type ApplyResult,
@@ -15,6 +14,7 @@ import {
 import { type ConnectionHooks, connectionSlot } from '../../../kernel/control/peers.ts'
 import { Client, ManagedObjectRow } from '../../../kernel/identity/entities.ts'
 import { hashOf, newSecret } from '../../../kernel/identity/secret.ts'
+import { newId } from '../../../kernel/platform/id.ts'
 import { type Slot, slotReader } from '../../../kernel/slot.ts'
 import { kernelStore } from '../../../kernel/store/kernel-store.ts'
 import type { Database } from '../../../kernel/store/open.ts'

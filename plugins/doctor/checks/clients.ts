@@ -1,6 +1,7 @@
 // Versions and last connections of clients, from the store.
-import { ownVersion } from '../../../kernel/base/version.ts'
+
 import { isAtLeast } from '../../../kernel/base/version-range.ts'
+import { ownVersion } from '../../../kernel/platform/version.ts'
 import { conflictShownMs } from '../../clients/exports.ts'
 import { defineCheck, type Finding } from '../exports.ts'
 import { formatAge, listNames } from '../finding-text.ts'

@@ -1,5 +1,5 @@
 // The running process: limits, memory and settings.
-import { ownVersion } from '../../../kernel/base/version.ts'
+import { ownVersion } from '../../../kernel/platform/version.ts'
 import { type DoctorContext, defineCheck, type Finding, type Sample } from '../exports.ts'
 import { numberIn } from '../host.ts'
 

@@ -1,9 +1,9 @@
 // The commands of the plugins clients and enrollment, from the command line to a server over HTTP.
 import t, { type Test } from 'tap'
 import { Fault } from '../../../kernel/base/errors.ts'
-import { newId } from '../../../kernel/base/id.ts'
 import type { CommandCall } from '../../../kernel/cli/command.ts'
 import { Client } from '../../../kernel/identity/entities.ts'
+import { newId } from '../../../kernel/platform/id.ts'
 import { kernelCodes } from '../../../kernel/plugin-problems.ts'
 import { operatorToken, testServer } from '../../../kit/test-server.ts'
 import { openApiClient } from '../../cli/api/api-client.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { newId } from '../../../kernel/base/id.ts'
+import { newId } from '../../../kernel/platform/id.ts'
 import { testServer } from '../../../kit/test-server.ts'
 import { Enrollment } from '../entities.ts'
 import type { EnrollmentRow, Invitation } from '../schema.ts'

@@ -1,6 +1,6 @@
 // The reference of plugins in Markdown, generated from their schemas and manifests.
 import type { AgentPlugin } from '../../../agent/plugin.ts'
-import { ownVersion } from '../../../kernel/base/version.ts'
+import { ownVersion } from '../../../kernel/platform/version.ts'
 import type { Plugin } from '../../../kernel/plugin.ts'
 import { kernelCodes } from '../../../kernel/plugin-problems.ts'
 import { serverKeys } from '../../../kernel/settings.ts'

@@ -2,7 +2,7 @@
 import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { ownVersion } from '../../../kernel/base/version.ts'
+import { ownVersion } from '../../../kernel/platform/version.ts'
 import { sluice } from '../../../test/support/process.ts'
 
 const manifest = (more: object): string =>

@@ -1,12 +1,12 @@
 // Changes without a request, such as timers and expiries.
 import type { EntityManager } from '@mikro-orm/sql'
 import { Fault, internal, roleRequired, unauthenticated, userDisabled } from '../../../kernel/base/errors.ts'
-import { newId } from '../../../kernel/base/id.ts'
 import { currentRequestId } from '../../../kernel/base/request-id.ts'
 import type { Principal } from '../../../kernel/http/principal.ts'
 import type { Call, Resource } from '../../../kernel/http/route.ts'
 import { User } from '../../../kernel/identity/entities.ts'
 import { operatorId } from '../../../kernel/identity/identity.ts'
+import { newId } from '../../../kernel/platform/id.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { type Decision, decisionOf, isUnavailable, type Recorder } from './decision.ts'
 

@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/sql'
-import { newId } from '../../../kernel/base/id.ts'
 import type { Principal, Role } from '../../../kernel/http/principal.ts'
 import type { Call, FieldChange, Resource } from '../../../kernel/http/route.ts'
+import { newId } from '../../../kernel/platform/id.ts'
 import { defineSlot, type SlotReader } from '../../../kernel/slot.ts'
 import { bootstrapRequired } from '../codes.ts'
 

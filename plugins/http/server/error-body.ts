@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { type ErrorCode, Fault, internal, invalidSchema, notFound } from '../../../kernel/base/errors.ts'
-import { newId } from '../../../kernel/base/id.ts'
+import { newId } from '../../../kernel/platform/id.ts'
 import * as codes from '../codes.ts'
 import { limitText } from '../request/body-limit.ts'
 

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { ownVersion } from '../../../kernel/base/version.ts'
+import { ownVersion } from '../../../kernel/platform/version.ts'
 import { testServer } from '../../../kit/test-server.ts'
 
 const name = (machine: string): string => `sluice-${ownVersion()}-${machine}.tar.gz`

@@ -1,7 +1,7 @@
 // Metrics of the built-in plugins, as a scraper sees them.
 import t from 'tap'
 import { noCounts } from '../../../agent/wire/counters.ts'
-import { ownVersion } from '../../../kernel/base/version.ts'
+import { ownVersion } from '../../../kernel/platform/version.ts'
 import { operatorToken } from '../../../kit/test-server.ts'
 import { readExposition } from '../../../test/support/exposition.ts'
 import { recordStatements } from '../../../test/support/record-statements.ts'

@@ -1,4 +1,4 @@
-import { newId } from '../../../kernel/base/id.ts'
+import { newId } from '../../../kernel/platform/id.ts'
 import type { RuleRecord } from '../api/rule-record.ts'
 import { ruleResource } from '../api/rule-resource.ts'
 import type { CreateBody } from '../api/schema.ts'

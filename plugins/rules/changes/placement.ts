@@ -9,10 +9,10 @@ import {
   roleRequired,
   userNotFound
 } from '../../../kernel/base/errors.ts'
-import { isId } from '../../../kernel/base/id.ts'
 import type { Principal } from '../../../kernel/http/principal.ts'
 import { Client, User } from '../../../kernel/identity/entities.ts'
 import { operatorId } from '../../../kernel/identity/identity.ts'
+import { isId } from '../../../kernel/platform/id.ts'
 import type { SlotReader } from '../../../kernel/slot.ts'
 import { clientNameAmbiguous } from '../../clients/exports.ts'
 import { managesAll, managesUsers } from '../../http/exports.ts'

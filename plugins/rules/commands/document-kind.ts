@@ -2,7 +2,7 @@
 // fields that distinguish rules on a port.
 import { isDeepStrictEqual } from 'node:util'
 import { Fault, invalidSchema } from '../../../kernel/base/errors.ts'
-import { isId } from '../../../kernel/base/id.ts'
+import { isId } from '../../../kernel/platform/id.ts'
 import { liveTrafficSlot } from '../command-slots.ts'
 import {
   type DocumentContext,

@@ -1,8 +1,8 @@
 // The RULE argument of commands. All commands read it in the same way.
 import { Fault, wrongUsage } from '../../../kernel/base/errors.ts'
-import { isId } from '../../../kernel/base/id.ts'
 import { Type } from '../../../kernel/cli/args.ts'
 import type { Api } from '../../../kernel/cli/command.ts'
+import { isId } from '../../../kernel/platform/id.ts'
 import { findClientId } from '../../clients/exports.ts'
 import type { RuleRecord } from '../api/rule-record.ts'
 import { ruleNotFound } from '../codes.ts'

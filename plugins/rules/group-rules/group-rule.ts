@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Fault } from '../../../kernel/base/errors.ts'
-import { newId } from '../../../kernel/base/id.ts'
+import { newId } from '../../../kernel/platform/id.ts'
 import type { Values } from '../api/rule-record.ts'
 import { type AppliedChange, addedValues, applyChange, listChanges } from '../changes/apply-change.ts'
 import { collectAnswers } from '../changes/client-answers.ts'

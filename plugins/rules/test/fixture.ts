@@ -1,8 +1,8 @@
 // A server with rules, and clients with scripted agents.
 import type { Test } from 'tap'
-import { newId } from '../../../kernel/base/id.ts'
 import { Client, Credential, ManagedObjectRow, User } from '../../../kernel/identity/entities.ts'
 import { hashOf } from '../../../kernel/identity/secret.ts'
+import { newId } from '../../../kernel/platform/id.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import {
   connectAgent,

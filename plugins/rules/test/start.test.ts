@@ -1,7 +1,7 @@
 // A starting server checks its rules.
 import t from 'tap'
-import { newId } from '../../../kernel/base/id.ts'
 import { Client } from '../../../kernel/identity/entities.ts'
+import { newId } from '../../../kernel/platform/id.ts'
 import { Statements } from '../../../kernel/store/sqlite/statements.ts'
 import { notOnPostgres, notRepeated } from '../../../test/support/store.ts'
 import { newRule } from '../changes/insert-rules.ts'

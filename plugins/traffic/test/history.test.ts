@@ -1,7 +1,7 @@
 import t from 'tap'
-import { newId } from '../../../kernel/base/id.ts'
 import { Credential } from '../../../kernel/identity/entities.ts'
 import { hashOf } from '../../../kernel/identity/secret.ts'
+import { newId } from '../../../kernel/platform/id.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { until } from '../../rules/test/fixture.ts'
 import { minute, row, type StatsFixture, statsFixture } from '../../stats/test/fixture.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { newId } from '../../../kernel/base/id.ts'
 import { Client, Credential } from '../../../kernel/identity/entities.ts'
+import { newId } from '../../../kernel/platform/id.ts'
 import { definePlugin } from '../../../kernel/plugin.ts'
 import { Rule } from '../../rules/entities.ts'
 import { removalSlot } from '../exports.ts'

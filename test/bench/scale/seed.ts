@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3'
-import { newId } from '../../../kernel/base/id.ts'
 import { hashOf, newSecret } from '../../../kernel/identity/secret.ts'
+import { newId } from '../../../kernel/platform/id.ts'
 
 export interface Size {
   readonly users: number
