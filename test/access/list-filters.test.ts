@@ -16,7 +16,7 @@ const patternOf = (url: string): string => url.replaceAll(/\{(\w+)\}/g, ':$1')
 const kindOf = (url: string) => (url.includes('{') && !url.includes('/me/') ? 'foreign' : 'own')
 
 /** Text with any value: names, and texts that are compared. */
-const isFree = ({ name }: Parameter): boolean => /^(selector|client|request_id)$/.test(name)
+const isFree = ({ name }: Parameter): boolean => /^(selector|client|request_id|resource)$/.test(name)
 
 const valuesOf = ({ anyOf = [], enum: listed = [] }: JsonSchema): unknown[] => [
   ...listed,

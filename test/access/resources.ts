@@ -14,7 +14,7 @@ import type { Kind } from './access-table.ts'
 export const canaryOf = (userId: string): string => `canary-${userId}`
 
 export const unknownId = (segment: string, kind: Kind): string => {
-  if (kind === 'malformed') return "%27%20OR%20'1'='1%00%E2%80%AE"
+  if (kind === 'malformed') return "%27%20OR%20'1'='1%E2%80%AE"
   return segment === 'users' || segment === 'owners' ? 'no-one' : '01ARZ3NDEKTSV4RRFFQ69G5FAV'
 }
 

@@ -83,7 +83,7 @@ function openChange(
     return { result, resource, decision, etag: etag || null }
   }
 
-  return async (of, work) => {
+  const change: Call['change'] = async (of, work) => {
     const { result, ...recorded } = await store.change(em => {
       const charge = turns.meter(payerOf(context))
       return make(of, work, em).finally(charge)
@@ -91,6 +91,7 @@ function openChange(
     Object.assign(context, recorded) // after the commit
     return result
   }
+  return change // named: kit/repeated-changes.ts finds it in the stack
 }
 
 /** A class, because V8 gives object literals with getters unshared shapes, which retain the request until a major GC. */

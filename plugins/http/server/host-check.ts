@@ -17,7 +17,7 @@ export function openHostCheck({ operator_http_hosts: hosts = [], ...keys }: Keys
     ...hosts,
     ...(origin === undefined ? [] : [nameIn(new URL(origin).host)])
   ])
-  return (host, localAddress = '') => {
+  return (host, localAddress = 'localhost') => {
     const isJudged = hosts.length > 0 || isLoopback(localAddress.replace(/^::ffff:/, ''))
     if (!isJudged || host === undefined) return true // browsers always send it
     const name = nameIn(host)
