@@ -5,6 +5,7 @@ export type Waiting<C> = C & { readonly payer: string } // '': the server
 /** Adds a change before the later turns of other payers. The first of `waiting` is the one that runs. */
 export function enqueue<C extends object>(waiting: Waiting<C>[], change: C): void {
   const payer = currentPayer.getStore() ?? ''
+  if (waiting.at(-1)?.payer === payer) return void waiting.push({ ...change, payer }) // no turn is later
   const turns = Map.groupBy(waiting, one => one.payer)
   const turn = turns.get(payer)?.length ?? 0
   const later = new Set([...turns.values()].map(changes => changes[turn + 1]))
