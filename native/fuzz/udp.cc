@@ -120,7 +120,7 @@ void Simulation::open() {
       const auto number = static_cast<uint16_t>(kFirstPort + port);
       sockets.push_back({std::make_shared<Fd>(fd), *Address::parse(any, number), false});
     }
-  worker_->open(rule_, std::move(sockets), std::make_shared<std::atomic<int>>(0));
+  worker_->open(rule_, std::move(sockets), nullptr);  // only TCP callers wait for their first bytes
 }
 
 void Simulation::play() {
