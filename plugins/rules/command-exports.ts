@@ -3,10 +3,16 @@
 export type { DeliveryOptions } from './api/delivery-options.ts'
 export { columnSlot, liveTrafficSlot, type PushOptions, pushOptionsSlot } from './command-slots.ts'
 export * from './commands/document.ts'
-export { findRule, findRuleId, parsePlace, RuleArg, ruleValues } from './commands/find-rule.ts'
+export {
+  findRule,
+  findRuleId,
+  parsePlace,
+  RuleArg,
+  requireExisting,
+  ruleValues
+} from './commands/find-rule.ts'
 export { pushOptions } from './commands/push-options.ts'
 export { deliveryArgs } from './commands/request-parts.ts'
-export { requireExisting } from './commands/rule-selection.ts'
 export type { SavedRule } from './commands/saved-rules.ts'
 
 /** Loads the module that reads saved rules. Few commands need it, and it loads the codec. */

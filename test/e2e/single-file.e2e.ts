@@ -76,7 +76,7 @@ t.test('an idle agent has loaded only this file, which contains no library of th
     [pathToFileURL(program).href]
   )
   t.notMatch(text, /^\/\/ node_modules\/(fastify|@mikro-orm|kysely|better-sqlite3|argon2|@peculiar)\//m)
-  t.ok(text.length < 2.5 * 2 ** 20, `${text.length} bytes`)
+  t.ok(text.length < 2.4 * 2 ** 20, `${text.length} bytes`)
   t.notMatch(
     text,
     /[^ -~\s]/,

@@ -89,17 +89,23 @@ async function bundle(entry: string, first = '') {
   return { text: outputFiles.map(({ text }) => text).join(''), inputs: Object.keys(metafile.inputs) }
 }
 
-/** Returns the licenses of the libraries as a comment. Throws if a library has none. */
+/** Returns the licenses of the libraries as a comment, each text once. Throws if a library has none. */
 function notices(inputs: readonly string[]): string {
   const libraries = inputs.flatMap(path => /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? [])
-  const texts = [...new Set(libraries)].sort().map(name => {
-    const dir = join(root, 'node_modules', name)
-    const file = readdirSync(dir).find(file => /^licen[cs]e/i.test(file))
-    if (file === undefined) throw new Error(`${name} has no license file`)
-    const text = readFileSync(join(dir, file), 'utf8').trim()
-    return `${name}\n\n${text.replaceAll('*/', '* /').replaceAll('©', '(c)')}`
-  })
-  return `/*\n${texts.join('\n\n---\n\n')}\n*/\n`
+  const texts = Map.groupBy([...new Set(libraries)].sort(), licenseOf)
+  const all = [...texts].map(([text, names]) => `${names.join('\n')}\n\n${text}`)
+  return `/*\n${all.join('\n\n---\n\n')}\n*/\n`
+}
+
+function licenseOf(name: string): string {
+  const dir = join(root, 'node_modules', name)
+  const file = readdirSync(dir).find(file => /^licen[cs]e/i.test(file))
+  if (file === undefined) throw new Error(`${name} has no license file`)
+  const text = readFileSync(join(dir, file), 'utf8').trim()
+  return text
+    .replaceAll(/[ \t]+$|^[ \t]+/gm, '') // the same license is indented in different ways
+    .replaceAll('*/', '* /')
+    .replaceAll('©', '(c)')
 }
 
 export async function agentBundle(): Promise<string> {

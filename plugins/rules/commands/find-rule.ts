@@ -46,6 +46,15 @@ async function findNamed(api: Reader, text: string): Promise<RuleRecord> {
   throw await notFound(api, text)
 }
 
+/** Throws if the client or the owner that a list was filtered by does not exist. */
+export async function requireExisting(
+  api: Reader,
+  { client, owner }: { readonly client?: string | undefined; readonly owner?: string | undefined }
+): Promise<void> {
+  if (client !== undefined) await findClientId(api, client)
+  if (owner !== undefined) await api.get(`/v1/users/${encodeURIComponent(owner)}`)
+}
+
 type ListRules = (api: Reader, text: string) => Promise<readonly RuleRecord[]>
 
 const listRules = (api: Reader, filter: Parameters<typeof queryText>[0]): Promise<RuleRecord[]> =>

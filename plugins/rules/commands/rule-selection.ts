@@ -2,11 +2,11 @@
 import { Fault, limitReached, wrongUsage } from '../../../kernel/base/errors.ts'
 import { Type, Yes } from '../../../kernel/cli/args.ts'
 import type { Api, CommandCall, CommandDefinition } from '../../../kernel/cli/command.ts'
-import { clientNames, findClientId } from '../../clients/exports.ts'
+import { clientNames } from '../../clients/exports.ts'
 import { addedArgs, addedQuery, listOptionSlots } from '../../http/command-exports.ts'
 import { UserArg } from '../../users/command-exports.ts'
 import type { RuleRecord } from '../api/rule-record.ts'
-import { findRuleIds, ruleForms, ruleValues } from './find-rule.ts'
+import { findRuleIds, requireExisting, ruleForms, ruleValues } from './find-rule.ts'
 import { formatClient, formatListen } from './print-rule.ts'
 import { queryText, Wait } from './request-parts.ts'
 
@@ -89,15 +89,6 @@ export async function listMatching(
   const rules = await api.list<RuleRecord>(`/v1/rules${queryText(given)}`)
   if (rules.length === 0) await requireExisting(api, { client, owner })
   return rules
-}
-
-/** Throws if the client or the owner that a list was filtered by does not exist. */
-export async function requireExisting(
-  api: Api,
-  { client, owner }: Pick<Filter, 'client' | 'owner'>
-): Promise<void> {
-  if (client !== undefined) await findClientId(api, client)
-  if (owner !== undefined) await api.get(`/v1/users/${encodeURIComponent(owner)}`)
 }
 
 /**
