@@ -24,7 +24,7 @@ export const sections: Readonly<Record<string, readonly string[]>> = {
   'Shell and help:': ['completion', 'explain-error']
 }
 
-/** Of commands that commander adds. */
+/** The section of commands that commander adds. */
 export const lastSection = 'Shell and help:'
 
 const order = Object.values(sections).flat()

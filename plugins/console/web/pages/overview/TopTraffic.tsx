@@ -21,7 +21,7 @@ const pageOf: Readonly<Partial<Record<By, (key: string) => string>>> = {
   owner: key => `/users/${encodeURIComponent(key)}`
 }
 
-/** Who and what moved most bytes in the last 24 hours. */
+/** Ranks rules, clients, users or targets by their bytes in the last 24 hours. */
 export function TopTraffic() {
   const seesAll = useRight('seesAll')
   const rankings: readonly By[] = seesAll ? ['rule', 'client', 'owner'] : ['rule', 'target']

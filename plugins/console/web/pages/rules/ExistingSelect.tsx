@@ -2,7 +2,7 @@ import { NativeSelect } from '@mantine/core'
 import { toOptions } from '../../parts/form/to-options.ts'
 import { text } from '../../text/text.ts'
 
-/** What a change does to open connections. */
+/** Open connections stay, end after the drain time, or are cut. */
 export type Existing = 'keep' | 'drain' | 'cut'
 
 interface Props {
