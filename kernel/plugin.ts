@@ -33,8 +33,8 @@ export interface Plugin<D extends Kernel = Kernel> {
   readonly prefix?: `/${string}` // unique, for routes outside /v1: '/status' covers /status, /status/... and /status.json
   readonly routes?: readonly Route<D>[]
   readonly commands?: readonly Command[]
-  /** Checks what schemas cannot: the files that its keys name. Throws Fault; changes nothing. Runs before `start`, and alone. */
-  checkConfig?(config: D['config']): void
+  /** Checks what schemas cannot: files, names of other `plugins`. `config` has all top-level keys. Throws Fault; changes nothing. Runs before `start`, and alone. */
+  checkConfig?(config: D['config'], plugins: readonly Pick<Plugin, 'fills'>[]): void
   /** Acquires resources and passes each release to `defer`; there is no stop(). */
   start?(scope: Scope<D>): Promise<void>
 }

@@ -4,4 +4,4 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 export const currentRequestId = new AsyncLocalStorage<string>()
 /** Trace id of the current request, if its caller sent one. */
 export const currentTraceId = new AsyncLocalStorage<string>()
-export const currentPayer = new AsyncLocalStorage<string>() // the user or address that causes the current work
+export const currentPayer = new AsyncLocalStorage<{ readonly name: string; charge(ms: number): void }>() // the user or address that causes the current work

@@ -1,14 +1,15 @@
 import type { EntityManager } from '@mikro-orm/sql'
+import type { Role, Token } from '../identity/entities.ts'
 import { defineSlot } from '../slot.ts'
 
-/** Each may do what those before it may, except that viewers change only their own account. */
-export type Role = 'user' | 'viewer' | 'operator' | 'superadmin'
+export type { Role }
 
 export interface Principal {
   readonly userId: string
   readonly role: Role
   /** How the caller was authenticated. Plugins add methods: [a-z0-9_], at most 16 characters. */
   readonly method: 'operator_token' | 'api_token' | 'session' | 'system' | 'none' | (string & {})
+  readonly token?: Token // of 'api_token'
 }
 
 /** A request before authentication. Nothing here is verified. */
@@ -18,8 +19,7 @@ export interface RequestInfo {
   readonly authorization: string | undefined
   readonly cookies: Readonly<Record<string, string | undefined>>
   readonly originHeader: string | undefined
-  /** Scheme and authority of this server as the caller addressed it, without a trailing slash. */
-  readonly ownOrigin: string
+  readonly ownOrigin: string // scheme and authority of this server as the caller addressed it, without a trailing slash
   readonly csrfHeader: string | undefined
   readonly contentType: string | undefined
   readonly hasBody: boolean
@@ -31,10 +31,10 @@ export interface RequestInfo {
 /** An authenticated caller, with further requirements and limits. */
 export interface AuthenticatedCaller {
   readonly principal: Principal
-  /** 'csrf': browsers send the credential automatically, so the request also needs a CSRF token. */
-  readonly requires?: 'csrf'
-  /** The only actions allowed; others are 403 `password_change_required`. */
-  readonly allowedActions?: readonly string[]
+  readonly requires?: 'csrf' // browsers send the credential automatically, so the request also needs a CSRF token
+  readonly allowedActions?: readonly string[] // others are 403 `password_change_required`
+  readonly enrollmentActions?: readonly string[] // others are 403 `second_factor_enrollment_required`
+  readonly freshUntil?: number // by Clock.steady; from then on, routes with `needsFresh` are 403 `reauthentication_required`
   /** Creates the user at the first request; the principal already names it. Not called inside a transaction. */
   admit?(): Promise<void>
   /** Stores the use of the credential. Not called inside a transaction. */

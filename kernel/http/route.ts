@@ -19,9 +19,11 @@ export interface RouteDefinition<D, S extends Schemas = Schemas> {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly url: string // '/v1/...' or below the plugin's `prefix`; parameters are ':name'
   readonly action: string // 'client.rename'; in decisions, and the operation's id in OpenAPI
-  readonly access: 'public' | 'self' | Role // at least this role; 'self': to change the own account
-  readonly reads?: true // although it is no GET: viewers may call it, and only its changes are audited
-  readonly status?: 200 | 201 | 204 // default: 200
+  readonly access: 'public' | 'self' | 'session' | Role // at least this role; 'self', 'session': for the own account, 'session' not with a token
+  readonly needsFresh?: true // a session needs a recent proof of a factor
+  readonly needsScope?: false // any token may call it; default: a token needs the scope of the action
+  readonly reads?: true // although it is no GET: viewers and read scopes may call it, and only its changes are audited
+  readonly status?: 200 | 201 | 204 | 302 // default: 200; a 204 whose `reply` is a union with null is 200 with a value
   readonly summary: string // one line for OpenAPI
   readonly description?: string // for OpenAPI: details beyond the summary
   /** 'deferred': the decision is written with the change and gets its status once the client answers. */
@@ -39,14 +41,14 @@ export interface RouteDefinition<D, S extends Schemas = Schemas> {
   /** Called once, at mount. Extensible routes build their schemas from slots. */
   schema(filled: SlotReader): S
   run(deps: D, call: Call<S>): Promise<Static<S['reply']>>
-  /** True for a request that changes nothing, such as a dry run: it is neither audited nor stored for its Idempotency-Key. */
+  /** True for a request that changes nothing, such as a dry run: it is neither audited nor stored for its Idempotency-Key. With `reads`: false needs the write scope. */
   isTrial?(call: Pick<Call<S>, 'query' | 'body'>): boolean
   /** Answers a repeated Idempotency-Key, if the first reply was lost, with the current resource. */
   replay?(deps: D, call: Call<S>, resourceId: string): Promise<Static<S['reply']>>
 }
 
 export interface Route<D, S extends Schemas = Schemas> extends RouteDefinition<D, S> {
-  readonly status: 200 | 201 | 204
+  readonly status: 200 | 201 | 204 | 302
   readonly isList?: true // set by defineList
   readonly isStream?: true // set by defineStream
 }
@@ -81,7 +83,7 @@ export type FieldChange = { readonly field: string; readonly from: unknown; read
 type Part<S extends Schemas, K extends keyof Schemas> =
   S extends Record<K, infer T extends TSchema> ? Static<T> : unknown
 
-/** A reply that is not JSON: a page, script, picture or file, or a 303 with `location`. */
+/** A reply that is not JSON: a page, script, picture or file, or a 302 or 303 with `location`. */
 export interface Media {
   readonly status?: number // default: that of the route
   readonly type: string // 'text/html; charset=utf-8'

@@ -1,5 +1,7 @@
 import { defineEntity, type InferEntity, p } from '@mikro-orm/core'
-import type { Role } from '../http/principal.ts'
+
+/** Each may do what those before it may, except that viewers change only their own account. */
+export type Role = 'user' | 'viewer' | 'operator' | 'superadmin'
 
 const time = () => p.bigint('number') // ms since 1970, UTC
 
@@ -11,6 +13,7 @@ export const User = defineEntity({
     displayName: p.string().length(64),
     role: p.string().length(10).$type<Role>(),
     disabled: p.boolean(),
+    kind: p.string().length(8).$type<'user' | 'service'>().default('user'), // a service account has tokens, but no sign-in
     createdAt: time()
   }
 })
@@ -27,11 +30,15 @@ export const Credential = defineEntity({
     tokenHash: p.string().length(64).unique('kernel_credential_token_hash_unique'),
     createdAt: time(),
     lastUsedAt: time().nullable(),
+    lastUsedFrom: p.string().length(45).nullable(),
     expiresAt: time().nullable(),
-    revokedAt: time().nullable()
+    revokedAt: time().nullable(),
+    scopes: p.text().nullable(), // separated by spaces; null: all
+    allowedSources: p.text().nullable() // networks, separated by spaces; null: all
   }
 })
 export type Credential = InferEntity<typeof Credential>
+export type Token = Pick<Credential, 'id' | 'lastUsedAt' | 'expiresAt' | 'scopes' | 'allowedSources'>
 
 /** The record of an edge host. Its agent generates the token; the server stores only the hash. */
 export const Client = defineEntity({

@@ -1,4 +1,3 @@
-// Requirements for listening on a low port. Shared by server and agent.
 import { readFileSync } from 'node:fs'
 
 /** Returns the lowest port on which a process may listen without a capability. */

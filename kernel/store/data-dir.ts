@@ -3,16 +3,14 @@ import Database from 'better-sqlite3'
 import { makePrivateDir } from '../base/directory.ts'
 import { dataDirUnusable, Fault, reasonOf, storeInUse } from '../base/errors.ts'
 import type { Release } from '../base/releases.ts'
+import { lockWithoutWrite } from './sqlite/dialect.ts'
 
-/**
- * Locks a data directory for one process. The lock is a separate database, so that backups can read the store. The system
- * releases it when the process ends or crashes.
- */
+/** Locks a data directory until the release, or the end of the process. A separate database, so that backups can read the store. */
 export function lockStore(dir: string): Release {
   let lock: Database.Database | undefined
   try {
     lock = new Database(join(dir, 'lock.db'), { timeout: 0 })
-    lock.exec('begin exclusive')
+    lock.exec(lockWithoutWrite)
   } catch (cause) {
     lock?.close()
     if (cause instanceof Database.SqliteError && cause.code === 'SQLITE_BUSY')

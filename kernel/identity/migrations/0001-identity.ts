@@ -8,6 +8,7 @@ export class Kernel0001 extends Migration {
       "display_name" varchar(64) not null,
       "role" varchar(10) not null,
       "disabled" boolean not null,
+      "kind" varchar(8) not null default 'user',
       "created_at" bigint not null)`)
     this.addSql(`create table "kernel_credential" (
       "id" varchar(26) not null primary key,
@@ -15,9 +16,10 @@ export class Kernel0001 extends Migration {
       "label" varchar(255) not null,
       "token_hash" varchar(64) not null,
       "created_at" bigint not null,
-      "last_used_at" bigint null,
+      "last_used_at" bigint null, "last_used_from" varchar(45) null,
       "expires_at" bigint null,
-      "revoked_at" bigint null)`)
+      "revoked_at" bigint null,
+      "scopes" text null, "allowed_sources" text null)`)
     this.addSql('create index "kernel_credential_user_id_index" on "kernel_credential" ("user_id")')
     this.addSql(
       'create unique index "kernel_credential_token_hash_unique" on "kernel_credential" ("token_hash")'

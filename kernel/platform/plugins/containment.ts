@@ -67,18 +67,20 @@ export function containedClock(clock: Clock, plugin: string, log: Log): Clock {
   }
 }
 
-/** Runs the work every `ms`. After failures in a row it skips 0, 1, 3, 7, ... runs, for at most 10 minutes. */
+/** Runs the work every `ms`, unless it still runs. After failures in a row it skips 0, 1, 3, 7, ... runs, for at most 10 minutes. */
 function everyContained(clock: Clock, ms: number, work: () => Promise<void>): Release {
   let failures = 0
   let runsToSkip = 0
-  const succeeded = (): void => {
-    failures = 0
-  }
-  const failed = (): void => {
-    runsToSkip = Math.min(2 ** failures++ - 1, Math.floor(maxRestMs / ms))
+  const ended = (failed: number): void => {
+    failures = failed
+    runsToSkip = Math.min(2 ** (failed - 1) - 1, Math.floor(maxRestMs / ms)) // below 0 after a success
   }
   return clock.every(ms, () => {
-    if (runsToSkip > 0) runsToSkip--
-    else void work().then(succeeded, failed)
+    if (runsToSkip-- > 0) return
+    runsToSkip = Number.POSITIVE_INFINITY // until the work has ended
+    void work().then(
+      () => ended(0),
+      () => ended(failures + 1)
+    )
   })
 }

@@ -1,7 +1,7 @@
 // Groups waiting changes into one transaction with one sync. No change counts as made before the sync.
 import { AsyncResource } from 'node:async_hooks'
 import { setTimeout as after } from 'node:timers/promises'
-import { enqueue, type Waiting } from '../fair-order.ts'
+import { enqueue, isOfOther, type Waiting } from '../fair-order.ts'
 import { conflict, faultOf, isConflict, isLost } from './failures.ts'
 import { type Group, Transaction } from './transaction.ts'
 
@@ -97,7 +97,7 @@ export class Groups {
         waiting.shift()
         if (group.failure !== null) throw group.failure
         const isLate = performance.now() > joinUntil
-        isOver = (isLate || this.#wasLate) && waiting[0]?.payer !== change.payer // and must not delay the answer
+        isOver = (isLate || this.#wasLate) && isOfOther(this.payers, waiting[0])
       }
       this.#wasLate = performance.now() > joinUntil
       const committed = group.revoked.length > 0 ? await revoked(group) : null

@@ -1,6 +1,8 @@
 // SQL that is specific to SQLite. SQL outside this folder also works on PostgreSQL.
 import type { EntityManager } from '@mikro-orm/sql'
 
+export const lockWithoutWrite = 'pragma journal_mode = memory; begin exclusive' // a journal on disk needs space
+
 /** Writes committed data to a new file. */
 export const copyTo = (file: string, em: EntityManager): Promise<unknown> =>
   em.execute('vacuum into ?', [file])

@@ -1,7 +1,7 @@
 // Groups waiting changes into one transaction with one sync. No change counts as made before the sync.
 import { AsyncResource } from 'node:async_hooks'
 import { setImmediate } from 'node:timers/promises'
-import { enqueue, type Waiting } from '../fair-order.ts'
+import { enqueue, isOfOther, type Waiting } from '../fair-order.ts'
 import { type Group, Transaction } from './transaction.ts'
 
 const maxChanges = 32 // per group: the first waits for the last
@@ -68,7 +68,7 @@ export class Groups {
         this.#waiting.shift()
         begun.push({ ...change, tell })
         const now = performance.now()
-        const isOther = this.#waiting[0]?.payer !== change.payer // and must not delay the answer
+        const isOther = isOfOther(this.payers, this.#waiting[0])
         isOver = now > joinUntil ? isOther || begun.length >= waited : isOther && this.#wasLate
         if (this.#waiting.length > 0 && now - turnAt < turnMs && !isOver) continue
         await setImmediate() // lets further changes join the group

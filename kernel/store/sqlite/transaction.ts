@@ -16,9 +16,8 @@ export class Group {
     return this.statements.inTransaction
   }
 
-  /** Throws: later statements would run outside a transaction. */
   requireOpen(): void {
-    if (!this.isOpen) throw this.failure ?? new TypeError('the transaction was rolled back')
+    if (!this.isOpen) throw this.failure ?? new TypeError('the transaction was rolled back') // statements would run outside
   }
 
   control(sql: string): void {
@@ -29,7 +28,8 @@ export class Group {
 /** One change in a transaction that others can share. */
 export class Transaction {
   readonly #group: Group
-  #depth = 0
+  #depth = 0 // of savepoints
+  #sent = 0 // of them: the first statement in one sends it
   #hasEnded = false
 
   constructor(group: Group) {
@@ -37,9 +37,9 @@ export class Transaction {
   }
 
   run(query: Query): Result {
-    if (this.#hasEnded)
-      throw new TypeError('the change has ended; its transaction was committed or rolled back')
+    if (this.#hasEnded) throw new TypeError('the change has ended; it was committed or rolled back')
     this.#group.requireOpen()
+    while (this.#sent < this.#depth) this.#group.control(`savepoint part${++this.#sent}`)
     try {
       return this.#group.statements.run(query, tables => {
         for (const table of tables ?? ['*']) this.#group.written.add(table)
@@ -60,21 +60,21 @@ export class Transaction {
   async within<T>(work: () => Promise<T>): Promise<T> {
     const name = `part${++this.#depth}`
     const written = new Set(this.#group.written)
-    this.#group.control(`savepoint ${name}`)
+    const isSent = (): boolean => this.#sent === this.#depth
     try {
       const result = await work()
       this.#group.requireOpen()
-      this.#group.control(`release ${name}`)
+      if (isSent()) this.#group.control(`release ${name}`)
       return result
     } catch (error) {
-      if (this.#group.isOpen) {
+      if (this.#group.isOpen && isSent()) {
         this.#group.control(`rollback to ${name}`)
         this.#group.control(`release ${name}`)
         this.#group.written = written // rolled back, so nothing was written
       }
       throw error
     } finally {
-      this.#depth--
+      this.#sent = Math.min(this.#sent, --this.#depth)
     }
   }
 
