@@ -1,5 +1,6 @@
 // The addon's interface as JavaScript sees it; src/napi.cc and src/napi-convert.cc implement it.
 
+import type { DialAnswer } from '../agent/engine/dial-request.ts'
 import type { Budget, EngineRule, Filters, Meter, Resolved } from '../agent/engine/engine.ts'
 import type { ConnectionQuery, ConnectionSelection } from '../agent/engine/open-connection.ts'
 
@@ -20,6 +21,11 @@ export interface NativeModule {
   ) => NativeEngine
   /** Returns free memory of malloc and pages of program files to the system; the files stay in the page cache. */
   giveBackMemory(): void
+  /**
+   * Sends a datagram to a Unix socket: a path from / on, or @ and the name of an abstract socket. Never blocks. Returns ''
+   * or the name of an errno: 'EAGAIN' if the receiver's queue is full.
+   */
+  notify(address: string, text: string): string
 }
 
 /** All calls are synchronous. Failures throw an error with a `code` of `EngineFault`. */
@@ -35,16 +41,30 @@ export interface NativeEngine {
   reset(ruleId: number, from: number, to: number): void
   setFilters(ruleId: number, filters: Filters): void
   changeAddresses(name: string, add: readonly string[], remove: readonly string[]): void
+  /** Returns the number of the reason; 0: no guard refuses the address. */
+  guardRefusal(ruleId: number, address: string): number
+  /** Returns the name of the divert; '': none. */
+  divertOf(ruleId: number, address: string): string
   setWeights(ruleId: number, weights: readonly number[]): void
   setShares(ruleId: number, shares: readonly number[]): void
   setMeter(id: number, meter: Meter): void
   setBudget(meterId: number, budget: Budget | null): void
   removeMeter(id: number): void
   resolved(token: number, answer: Resolved): void
+  /** A 'dialed' event follows, unless the engine stops before. */
+  dialed(token: number, answer: DialAnswer): void
+  /** Lets the engine find a reset when the socket of this dial is closed. */
+  resetStream(token: number): void
+  /** Returns true if the engine has reset the stream: the end of its bytes is then no end. */
+  isStreamReset(token: number): boolean
+  /** Called when the socket of this dial has closed. */
+  releaseStream(token: number): void
   sample(): Float64Array
   /** `sortIndex`: place in `connectionSorts`. `row` and `text` as native/sample.ts reads them. */
   connections(query: ConnectionQuery & { readonly sortIndex: number }): NativeConnections
   endConnections(selection: ConnectionSelection): number
+  reserveDescriptor(owner: string): number // 0: none is left
+  releaseDescriptor(reservation: number): void
   /** The names of rejection reasons, indexed by number. The list only grows. */
   reasons(): readonly string[]
   /** Delivers the remaining events before it returns. */
@@ -64,7 +84,11 @@ export const eventKinds = [
   'pipe-size',
   'connections-ended',
   'source-over',
-  'flow-redialed'
+  'flow-redialed',
+  'dial',
+  'dial-canceled',
+  'dialed',
+  'stream-reset'
 ] as const
 
 /** One shape for all kinds; fields that a kind does not use are empty or 0. */

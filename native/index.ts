@@ -2,16 +2,20 @@
 import { availableParallelism } from 'node:os'
 import { checkBalance } from '../agent/engine/balance.ts'
 import { checkDialFrom } from '../agent/engine/dial-from.ts'
+import { checkDialAnswer, type DialCaller } from '../agent/engine/dial-request.ts'
+import { checkDiverts } from '../agent/engine/divert.ts'
 import {
   defaultDeadPeerMs,
   type Engine,
   type EngineEvent,
   type EngineOptions
 } from '../agent/engine/engine.ts'
+import { checkDialers } from '../agent/engine/engine-target.ts'
 import { checkFirstRead } from '../agent/engine/first-read.ts'
 import { connectionSorts } from '../agent/engine/open-connection.ts'
 import { checkPreamble } from '../agent/engine/preamble.ts'
 import { eventKinds, type NativeEngine, type NativeEvent, type NativeModule } from './bridge.ts'
+import { openDialedStreams } from './dialed-streams.ts'
 import { loadModule } from './load.ts'
 import { healths, type ReasonOf, readConnections, readCounters, readEnded, readSample } from './sample.ts'
 
@@ -34,8 +38,12 @@ export function openNativeEngine({ NativeEngine }: NativeModule, options: Engine
   const threads = Math.max(1, options.threads ?? Math.min(availableParallelism(), maxThreads))
   const native: NativeEngine = new NativeEngine(
     { bind, threads, splice: splice === 'on', deadPeerMs },
-    batch => onEvents(batch.map(event => translate(event, reasonOf)))
+    batch => {
+      const events = batch.filter(event => !streams.handle(event))
+      if (events.length > 0) onEvents(events.map(event => translate(event, reasonOf)))
+    }
   )
+  const streams = openDialedStreams(native)
   const reasonOf = cachedReasons(native)
   let isStopped = false
   let serving: Promise<void> | null = null // settles when the rules opened in this turn of the event loop are served
@@ -56,6 +64,8 @@ export function openNativeEngine({ NativeEngine }: NativeModule, options: Engine
       if (rule.firstRead) checkFirstRead(rule.firstRead)
       if (rule.preamble) checkPreamble(rule.preamble)
       if (rule.balance) checkBalance(rule.balance, rule)
+      checkDiverts(rule)
+      checkDialers(rule)
       native.open({ ...rule, replaces })
       serving ??= serveNextTurn()
       await serving
@@ -67,6 +77,8 @@ export function openNativeEngine({ NativeEngine }: NativeModule, options: Engine
     reset: (ruleId, keep) => native.reset(ruleId, keep?.from ?? 1, keep?.to ?? 0),
     setFilters: (ruleId, filters) => native.setFilters(ruleId, filters),
     changeAddresses: (name, { add, remove }) => native.changeAddresses(name, add, remove),
+    guardRefusal: (ruleId, address) => reasonOf(native.guardRefusal(ruleId, address)) || null,
+    divertOf: (ruleId, address) => native.divertOf(ruleId, address) || null,
     setWeights: (ruleId, weights) => native.setWeights(ruleId, weights),
     setShares: (ruleId, shares) => native.setShares(ruleId, shares),
     setMeter: (id, meter) => native.setMeter(id, meter),
@@ -77,15 +89,24 @@ export function openNativeEngine({ NativeEngine }: NativeModule, options: Engine
       return readConnections(row, text)
     },
     endConnections: selection => (isStopped ? 0 : native.endConnections(selection)),
+    reserveDescriptor(owner) {
+      const reservation = isStopped ? 0 : native.reserveDescriptor(owner)
+      return reservation === 0 ? null : () => isStopped || native.releaseDescriptor(reservation)
+    },
     removeMeter: id => native.removeMeter(id),
     resolved(token, answer) {
       if (!isStopped) native.resolved(token, answer)
+    },
+    async dialed(token, answer) {
+      checkDialAnswer(answer)
+      return isStopped ? null : streams.answer(token, answer)
     },
     sample: () => readSample(native.sample(), reasonOf),
     async stop() {
       if (isStopped) return
       isStopped = true
       native.stop()
+      streams.stop()
     }
   }
 }
@@ -111,6 +132,10 @@ function translate(event: NativeEvent, reasonOf: ReasonOf): EngineEvent {
   switch (kind) {
     case 'resolve':
       return { kind, token: value, ruleId: id, host: text }
+    case 'dial':
+      return { kind, token: value, ruleId: id, target, offset: otherValue, caller: readDialCaller(text) }
+    case 'dial-canceled':
+      return { kind, token: value }
     case 'closed':
       return { kind, counters: readCounters(row, reasonOf) }
     case 'dns-failed':
@@ -133,5 +158,19 @@ function translate(event: NativeEvent, reasonOf: ReasonOf): EngineEvent {
       return { kind, ruleId: id, source: text, limit: reason }
     case 'connections-ended':
       return { kind, ended: readEnded(row, text, reasonOf), lost: value }
+    case 'dialed':
+    case 'stream-reset':
+      throw new TypeError(`the event ${kind} is for the streams of dialers`)
+  }
+}
+
+/** Reads the lines of `write_dial_caller`. */
+function readDialCaller(text: string): DialCaller | null {
+  if (text === '') return null
+  const [source = '', sourcePort, listen = '', listenPort, serverName] = text.split('\n')
+  return {
+    source: { address: source, port: Number(sourcePort) },
+    listen: { address: listen, port: Number(listenPort) },
+    serverName: serverName || null
   }
 }

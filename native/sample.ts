@@ -1,4 +1,5 @@
 // Reads counters from a row of numbers, which is cheaper to pass than objects. `Engine::write_sample` writes it.
+import type { DivertCounters } from '../agent/engine/divert.ts'
 import type { EndedConnection, SocketAddress } from '../agent/engine/ended-connection.ts'
 import { connectionEnds } from '../agent/engine/ended-connection.ts'
 import type {
@@ -60,6 +61,14 @@ const readTarget = (next: Next, reasonOf: ReasonOf): TargetCounters => ({
   lastSource: healthSources[next()] ?? 'traffic'
 })
 
+const readDivert = (next: Next, reasonOf: ReasonOf): DivertCounters => ({
+  name: reasonOf(next()),
+  bytesIn: next(),
+  bytesOut: next(),
+  connectionsTotal: next(),
+  active: next()
+})
+
 const readMeter = (next: Next): MeterCounters => ({
   id: next(),
   bytesIn: next(),
@@ -73,6 +82,7 @@ function readRule(next: Next, reasonOf: ReasonOf): Counters {
   const ports = next()
   const targets = next()
   const rejected = next()
+  const diverts = next()
   return {
     ruleId,
     connectionsTotal: next(),
@@ -81,7 +91,8 @@ function readRule(next: Next, reasonOf: ReasonOf): Counters {
     flowsDroppedOverflow: next(),
     ports: repeat(ports, () => readPort(next)),
     targets: repeat(targets, () => readTarget(next, reasonOf)),
-    rejected: Object.fromEntries(repeat(rejected, () => [reasonOf(next()), next()]))
+    rejected: Object.fromEntries(repeat(rejected, () => [reasonOf(next()), next()])),
+    diverts: repeat(diverts, () => readDivert(next, reasonOf))
   }
 }
 
@@ -98,10 +109,11 @@ export function readSample(row: Float64Array, reasonOf: ReasonOf): Sample {
   }
 }
 
-/** Reads a page of open connections. `text` as for `readEnded`. */
+/** Reads a page of open connections. `text` has four lines per row: source, listen and target address, name of the divert. */
 export function readConnections(row: Float64Array, text: string): OpenConnections {
   const next = rowReader(row)
-  const readAddress = addressReader(text.split('\n').values(), next)
+  const lines = text.split('\n').values()
+  const readAddress = addressReader(lines, next)
   const readLeg = () => {
     const rttUs = next()
     const retransmits = next()
@@ -114,10 +126,12 @@ export function readConnections(row: Float64Array, text: string): OpenConnection
     const source = readAddress()
     const listen = readAddress()
     const target = { ...readAddress(), index: next() }
+    const divert = lines.next().value || null
     return {
       source,
       listen,
       target: target.index < 0 ? null : target,
+      divert,
       id: next(),
       key: next(),
       ruleId: next(),
@@ -139,7 +153,7 @@ const addressReader =
   (lines: Iterator<string, unknown>, next: Next): (() => SocketAddress) =>
   () => ({ address: String(lines.next().value ?? ''), port: next() })
 
-/** Reads the records of 'connections-ended'. `text` has four lines per record: source, listen and target address, server name. */
+/** Reads the records of 'connections-ended'. `text` has five lines per record: three addresses, server name, name of the divert. */
 export function readEnded(row: Float64Array, text: string, reasonOf: ReasonOf): readonly EndedConnection[] {
   const next = rowReader(row)
   const lines = text.split('\n').values()
@@ -149,6 +163,7 @@ export function readEnded(row: Float64Array, text: string, reasonOf: ReasonOf): 
     const listen = readAddress()
     const { address, port } = readAddress()
     const serverName = lines.next().value || null
+    const divert = lines.next().value || null
     const index = next()
     return {
       ruleId: next(),
@@ -156,6 +171,7 @@ export function readEnded(row: Float64Array, text: string, reasonOf: ReasonOf): 
       listen,
       target: index < 0 ? null : { address, port, index },
       serverName,
+      divert,
       openedAt: next(),
       durationMs: next(),
       bytesIn: next(),

@@ -44,6 +44,8 @@ class Session {
   void set_filters();
   void reset();
   void answer_resolve();
+  void answer_dial(uint8_t index, uint8_t options);
+  void close_stream(uint8_t index, bool is_reset);
   void take_events();
   void rule_closed(int id);
   void check_sample();
@@ -64,6 +66,8 @@ class Session {
   std::map<Key, std::set<std::string>> bound_names_;             // TLS names; "": a fallback, "-": the whole port
   std::map<std::pair<int, int>, double> bytes_of_closed_rules_;  // by meter
   std::vector<int64_t> tokens_;
+  std::vector<int64_t> dial_tokens_;
+  std::map<int64_t, Fd> streams_;  // to dialers, by token
   Engine engine_{{{*Address::parse(kEngineHost)}, 1u + input_.next() % 3, input_.next() % 4 != 0, 1'000, [this] {
                     must(may_wake_, "no wake-up follows the stop");
                   }}};
@@ -123,12 +127,19 @@ RuleConfig Session::random_config() {
   if (shape & 4) config.name = name();
   else config.is_fallback = shape & 8;
   if (shape & 16) config.targets.push_back({"late.test", kTargetPort, std::nullopt});
+  if (shape & 32 && !config.is_udp) config.targets.push_back({"far.test", kTargetPort, std::nullopt, "links paris"});
   if (shape % 64 != 0) config.targets.push_back({kTargetHost, kTargetPort, Address::parse(kTargetHost)});
   const uint8_t timing = input_.next();
   config.probe_ms = timing & 1 ? 1 : 0;
   config.idle_ms = config.is_udp || timing & 2 ? 1 + timing / 64 : 0;
   config.flow_cap = 1 + timing / 16 % 4;
   config.report_ends = timing & 4;
+  if (timing & 8)
+    config.diverts.push_back({.name = "tarpit",
+                              .from = {engine_.address_set("slow")},
+                              .targets = {{kTargetHost, kTargetPort, Address::parse(kTargetHost)}},
+                              .max = 2,
+                              .refusal = engine_.reasons().id_of("full")});
   config.filters = std::make_shared<Filters>();
   return config;
 }
@@ -239,6 +250,10 @@ void Session::set_filters() {
   if (options % 4 == 1) filters->source = filter;
   if (options % 4 == 2) filters->target = {filter};
   engine_.set_filters(id, filters);
+  if (options % 4 != 3) return;
+  const std::vector<Prefix> all{*Prefix::parse("127.0.0.0/8")};
+  if (options & 4) engine_.change_addresses("slow", all, {});
+  else engine_.change_addresses("slow", {}, all);
 }
 
 void Session::reset() {
@@ -259,11 +274,44 @@ void Session::answer_resolve() {
     answer.addresses.push_back(*Address::parse(kEngineHost));  // possibly one of the engine's own listeners
   answer.reason = "nxdomain";
   engine_.resolved(tokens_.empty() || index == 255 ? index : tokens_[index % tokens_.size()], answer);
+  answer_dial(index, options);
+}
+
+/** Answers a dial event, possibly for the second time, or an unknown token; or uses or closes a stream. */
+void Session::answer_dial(uint8_t index, uint8_t options) {
+  if (options & 16) return close_stream(index, options & 32);
+  DialAnswer answer;
+  answer.is_ok = options % 4 != 0;
+  answer.address = *Address::parse(kTargetHost, kTargetPort);
+  if (options & 4) answer.refusal = engine_.reasons().id_of("link_down");
+  answer.failure = "timeout";
+  engine_.dialed(dial_tokens_.empty() || index == 255 ? index : dial_tokens_[index % dial_tokens_.size()], answer);
+}
+
+void Session::close_stream(uint8_t index, bool is_reset) {
+  if (streams_.empty()) return;
+  auto stream = std::next(streams_.begin(), index % streams_.size());
+  if (index & 128) {
+    char bytes[64]{};
+    sys::receive(stream->second.get(), bytes, sizeof bytes);
+    sys::transmit(stream->second.get(), bytes, index);
+    return;
+  }
+  if (is_reset) engine_.reset_stream(stream->first);
+  const int64_t token = stream->first;
+  streams_.erase(stream);
+  engine_.is_stream_reset(token);
+  engine_.release_stream(token);
 }
 
 void Session::take_events() {
   for (const EngineEvent& event : engine_.take_events()) {
     if (event.kind == EngineEvent::Kind::resolve) tokens_.push_back(event.value);
+    if (event.kind == EngineEvent::Kind::dial) dial_tokens_.push_back(event.value);
+    if (event.dialer_end) {
+      must(event.kind == EngineEvent::Kind::dialed && !streams_.contains(event.value), "a dial has one stream");
+      streams_[event.value] = Fd(engine_.take_socket(event.dialer_end));
+    }
     if (event.kind == EngineEvent::Kind::closed) rule_closed(event.id);
     for (const EndedConnection& ended : event.ended) {
       const auto found = rules_.find(ended.rule);
@@ -279,7 +327,7 @@ void Session::rule_closed(int id) {
   must(found->second.is_closing || is_stopped_, "a rule ends only when it is closed");
   std::vector<double> row;
   engine_.write_rule(id, row);
-  constexpr size_t kRuleHeader = 8, kPortValues = 6;
+  constexpr size_t kRuleHeader = 9, kPortValues = 6;
   const auto ports = static_cast<size_t>(row.at(1));
   double bytes = 0;
   for (size_t at = kRuleHeader; at < kRuleHeader + ports * kPortValues; at += kPortValues) {

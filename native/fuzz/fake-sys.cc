@@ -102,6 +102,7 @@ int open_address_changes(Fd&) { return -EAFNOSUPPORT; }
 int listen_on(Protocol, const Address&, Sharing, Fd&) { return -ENOSYS; }
 int accept_from(int, Address&, Fd&) { return -ENOSYS; }
 int connect_to(const Address&, const Address*, Fd&) { return -ENOSYS; }
+int open_pair(Fd&, Fd&) { return -ENOSYS; }
 Address local_address(int) { return {}; }
 int64_t unacknowledged(int) { return 0; }
 Unanswered unanswered(int) { return {}; }

@@ -107,6 +107,16 @@ void Simulation::open() {
   if (shape & 2) config.targets.push_back({"late.test", 9, std::nullopt});
   config.targets.push_back({"192.0.2.1", 9, Address::parse("192.0.2.1")});
   if (shape & 4) config.targets.push_back({"192.0.2.2", 9, Address::parse("192.0.2.2")});
+  if (shape & 16) {
+    Divert divert;
+    divert.name = "tarpit";
+    divert.targets.push_back({"192.0.2.3", 9, Address::parse("192.0.2.3")});
+    if (shape & 32) divert.targets.push_back({"late.test", 9, std::nullopt});
+    divert.from.push_back(std::make_shared<AddressSet>());
+    divert.from[0]->change({*Prefix::parse(shape & 64 ? "0.0.0.0/0" : "::/0")}, {});
+    config.diverts.push_back(std::move(divert));
+    if (shape & 32) may_lose_ = true;  // as below
+  }
   if (shape & 8) config.unanswered_ms = 50;
   if (shape & 8) may_lose_ = true;  // a flow that is dialed again drops late replies
   if (shape & 2) may_lose_ = true;  // only few datagrams are buffered while a name is resolved

@@ -30,19 +30,23 @@ Connection::Connection(TcpRuleShard& shard, Caller caller)
         .set_preamble(worker().write_preamble(
             *shard.rule, caller_address_,
             caller.named.destination.value_or(sys::local_address(caller_->fd())), caller.server_name));
+  if (shard.rule->has_dialer())
+    dial_caller_ = std::make_unique<const std::string>(write_dial_caller(
+        caller_address_, caller.named.destination.value_or(sys::local_address(caller_->fd())), caller.server_name));
   if (shard.rule->report_ends && !caller.server_name.empty())
     server_name_ = std::make_unique<const std::string>(std::move(caller.server_name));
 }
 
 Reason Connection::enter() {
-  const Reason refusal = shard_.enter_source(caller_address_, source_uses_);
+  Reason refusal = shard_.enter_source(caller_address_, source_uses_);
+  if (refusal == kNoReason) refusal = shard_.enter_divert(caller_address_, divert_, divert_use_);
   return refusal != kNoReason ? refusal : admission_.enter(worker().loop.now_us());
 }
 
 void Connection::begin() {
   shard_.counters.connections.add(1);
   shard_.counters.ports[port_index_].active.add(1);
-  dialer_ = std::make_unique<Dialer>(shard_, port_index_, caller_address_, *this);
+  dialer_ = std::make_unique<Dialer>(shard_, port_index_, caller_address_, dial_caller_.get(), divert_, *this);
   dialer_->begin();
   // Watched after the target's socket, so that epoll reports the target first.
   if (has_ended_) return;
@@ -56,7 +60,7 @@ void Connection::endpoint_ready(Endpoint& endpoint, uint32_t events) {
   if (!target_) return on_caller_event(events);
   const Direction from = &endpoint == caller_.get() ? Direction::in : Direction::out;
   const Direction to = opposite(from);
-  if (events & EPOLLERR)
+  if (events & EPOLLERR || (events & EPOLLHUP && is_reset_by_dialer(from)))
     side_failed(from);
   else if (is_queued() || pumps_[0].is_bulk() || pumps_[1].is_bulk())
     return worker().loop.defer(*this);  // `resume` runs both pumps
@@ -79,14 +83,15 @@ void Connection::dial_succeeded(ConnectedTarget connected) {
   timer_.cancel();
   target_ = std::move(connected.endpoint);
   target_->set_owner(*this);
+  stream_ = std::move(connected.stream);
+  dial_caller_.reset();
   target_index_ = connected.target;
   use_ = std::move(connected.use);
   target_address_ = connected.address;
   if (shard_.is_reset(target_index_)) return reset(ConnectionEnd::rule_closed);
-  const Reason refusal = shard_.check_target(target_address_, shard_.rule->targets[target_index_].host);
-  if (refusal != kNoReason) return refuse(refusal);
+  if (const Reason refusal = check_target()) return refuse(refusal);
   shard_.counters.targets[target_index_].connections.add(1);
-  if (connected.is_failover) shard_.counters.failovers.add(1);
+  if (connected.is_failover && divert_ == nullptr) shard_.counters.failovers.add(1);
   active_ms_ = checked_ms_ = worker().loop.now_ms();
   arm_idle_timer();
   // The caller's first bytes leave together with the preamble; their event may come later in this batch.
@@ -146,8 +151,9 @@ void Connection::end_if_done() {
       ended_first_ == Direction::in ? ConnectionEnd::caller_closed : ConnectionEnd::target_closed);
 }
 
-/** Lets the kernel send written bytes, which a reset would drop. */
+/** Lets the kernel send written bytes, which a reset would drop. A dialer's stream keeps them. */
 void Connection::end_when_acknowledged() {
+  if (stream_ && failed_source_ == Direction::in) return end_failed();
   const int64_t left = sys::unacknowledged(sink(failed_source_).fd());
   const int64_t now_ms = worker().loop.now_ms();
   if (left < unacknowledged_) active_ms_ = now_ms;
@@ -210,9 +216,14 @@ void Connection::on_flush_timer(int64_t now_ms) {
 
 void Connection::recheck_filters() {
   Reason refusal = shard_.recheck_source(caller_address_);
-  if (refusal == kNoReason && target_)
-    refusal = shard_.check_target(target_address_, shard_.rule->targets[target_index_].host);
+  if (refusal == kNoReason && target_) refusal = check_target();
   if (refusal != kNoReason) refuse(refusal);
+}
+
+/** Filters do not judge what a dialer reaches. */
+Reason Connection::check_target() {
+  if (stream_) return kNoReason;
+  return shard_.check_target(target_address_, shard_.rule->targets[target_index_].host);
 }
 
 OpenConnection Connection::row() const {
@@ -225,7 +236,8 @@ OpenConnection Connection::row() const {
           .source = caller_address_,
           .listen = {},
           .target = target_address_,
-          .target_index = target_index_,
+          .target_index = shard_.index_in_group(target_index_, divert_),
+          .divert = shard_.name_of(divert_),
           .age_ms = now_ms - opened_ms_,
           .idle_ms = now_ms - std::max(opened_ms_, active_ms_),
           .bytes = bytes_,
@@ -252,13 +264,21 @@ void Connection::end(Ending ending, ConnectionEnd why, Reason refusal) {
   for (Pump& pump : pumps_) pump.discard();
   if (shard_.rule->report_ends) report_end(why, refusal);
   close_endpoint(std::move(caller_), ending);
+  if (stream_ && ending == Ending::reset) reset_stream();
   if (target_) close_endpoint(std::move(target_), ending);
   admission_.leave();
   use_.release();
   source_uses_.release();
+  divert_use_.release();
   shard_.counters.ports[port_index_].active.add(-1);
   shard_.rule->descriptors->release(TcpRuleShard::kDescriptors);
   shard_.remove(*this);
+}
+
+/** Called before the socket is closed. JavaScript finds the flag at the end of the bytes, or learns of it after an end. */
+void Connection::reset_stream() {
+  stream_->is_reset_by_engine.store(true);
+  worker().context.events.push({.kind = EngineEvent::Kind::stream_reset, .value = stream_->token});
 }
 
 void Connection::report_end(ConnectionEnd why, Reason refusal) {
@@ -268,13 +288,14 @@ void Connection::report_end(ConnectionEnd why, Reason refusal) {
                       .source = caller_address_,
                       .listen = sys::local_address(caller_->fd()),
                       .target = target_address_,
-                      .target_index = target_index_,
+                      .target_index = shard_.index_in_group(target_index_, divert_),
                       .opened_at_ms = sys::unix_ms() - duration_ms,
                       .duration_ms = duration_ms,
                       .bytes = bytes_,
                       .end = why,
                       .refusal = refusal,
-                      .server_name = server_name()});
+                      .server_name = server_name(),
+                      .divert = shard_.name_of(divert_)});
 }
 
 void Connection::close_endpoint(std::unique_ptr<Endpoint> endpoint, Ending ending) {

@@ -32,7 +32,7 @@ class Connection final : public DeferredDelete,
  public:
   Connection(TcpRuleShard& shard, Caller caller);
 
-  /** Enters the limits of its source and the rule's meters, or returns the reason of the refusal. */
+  /** Enters the limits of its source, its divert and the rule's meters, or returns the reason of the refusal. */
   Reason enter();
   void begin();
   /** Resets both sides. */
@@ -69,6 +69,10 @@ class Connection final : public DeferredDelete,
   /** Called when the first direction has ended and its end was forwarded. */
   void ends_first(Direction direction) { ended_first_ = direction; }
   bool is_closed(Direction direction) const { return pumps_[index_of(direction)].is_closed(); }
+  /** True if the source is a dialer's stream that the dialer has reset: the end of its bytes is then no end. */
+  bool is_reset_by_dialer(Direction source) const {
+    return source == Direction::out && stream_ != nullptr && stream_->is_reset_by_dialer.load();
+  }
 
  private:
   friend class TcpRuleShard;
@@ -98,6 +102,8 @@ class Connection final : public DeferredDelete,
   void end(Ending ending, ConnectionEnd why, Reason refusal = kNoReason);
   void refuse(Reason refusal);
   void end_failed();
+  Reason check_target();
+  void reset_stream();
   void report_end(ConnectionEnd why, Reason refusal);
   void close_endpoint(std::unique_ptr<Endpoint> endpoint, Ending ending);
   Pump& pump(Direction direction) { return pumps_[index_of(direction)]; }
@@ -111,15 +117,19 @@ class Connection final : public DeferredDelete,
   const int64_t id_;
   const Address caller_address_;
   Address target_address_;
+  std::unique_ptr<const std::string> dial_caller_;  // for dialers, until the dial has ended
+  std::shared_ptr<DialedStream> stream_;  // to the target's dialer; null: its socket is TCP
   const int port_index_;
+  const Divert* divert_ = nullptr;  // null: the targets of the rule
   int target_index_ = -1;
   TargetUse use_;
   SourceUses source_uses_;
+  DivertUse divert_use_;
   size_t index_ = 0;  // among the connections of its shard
   const int64_t opened_ms_;
   int64_t active_ms_ = 0;
   int64_t checked_ms_ = 0;  // when the peers were checked last
-  std::array<DeadPeer, 2> peers_;  // by the direction in which they send
+  std::array<DeadPeer, 2> peers_;  // by their sending direction
   int64_t unacknowledged_ = INT64_MAX;  // bytes of a failed side that the other side may still receive
   std::array<int64_t, 2> bytes_{};  // delivered, by direction
   std::unique_ptr<const std::string> server_name_;  // set only if its end is reported

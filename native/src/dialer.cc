@@ -27,7 +27,7 @@ const char* failure_reason(int error) {
 
 void Dialer::begin() {
   deadline_ms_ = worker().loop.now_ms() + kDialTimeoutMs;
-  are_all_failed_ = !shard_.chooser && shard_.rule->health.are_all_failed();
+  are_all_failed_ = chooser_ == nullptr && shard_.rule->health.are_all_failed(targets_.first, targets_.end);
   next_target();
 }
 
@@ -47,6 +47,7 @@ void Dialer::cancel() {
   attempt_.abandon();
   use_.release();
   if (token_ != 0) worker().names.cancel(std::exchange(token_, 0));
+  if (dial_token_ != 0) worker().target_dials.cancel(std::exchange(dial_token_, 0));
 }
 
 void Dialer::next_target() {
@@ -66,8 +67,8 @@ void Dialer::next_target() {
 
 /** Moves to the next target by the rule's balance or order; false: there is none. */
 bool Dialer::advance() {
-  if (!shard_.chooser) return ++target_ < static_cast<int>(shard_.rule->targets.size());
-  target_ = shard_.chooser->next(choice_, worker().loop.now_ms());
+  if (chooser_ == nullptr) return ++target_ < targets_.end;
+  target_ = chooser_->next(choice_, worker().loop.now_ms());
   return target_ >= 0;
 }
 
@@ -76,6 +77,7 @@ void Dialer::try_target() {
   attempt_ = TargetAttempt(shard_.rule->health, target_, is_probe_ ? Source::probe : Source::traffic);
   first_failure_ = nullptr;
   const Target& target = this->target();
+  if (!target.dialer.empty()) return ask_dialer();
   if (target.literal) return dial_literal(*target.literal);
   Names& names = worker().names;
   if (const auto known = names.find(shard_.rule->id, target.host)) return on_resolved(*known);
@@ -90,6 +92,51 @@ void Dialer::on_resolved(const ResolveAnswer& answer) {
   shard_.dns_failed(target().host, answer.reason);
   attempt_.fail_lookup(answer.reason, worker().loop.now_ms());
   fail_over();
+}
+
+void Dialer::ask_dialer() {
+  dialed_at_ms_ = worker().loop.now_ms();
+  next_attempt_ms_ = 0;
+  dial_token_ = worker().target_dials.ask(
+      *this, {shard_.rule->id, target_, port_index_, dial_caller_ != nullptr ? *dial_caller_ : std::string()});
+  arm();
+}
+
+std::shared_ptr<DialerEnd> Dialer::on_dialed(int64_t token, const DialAnswer& answer) {
+  dial_token_ = 0;
+  if (answer.is_ok && !is_probe_) return open_stream(token, answer.address);
+  if (answer.is_ok)
+    connected(nullptr, answer.address, nullptr);
+  else if (answer.refusal == kNoReason)
+    target_failed(answer.failure.c_str());
+  else {
+    if (refusal_ == kNoReason) refusal_ = answer.refusal;
+    next_target();
+  }
+  return nullptr;
+}
+
+/** Connects the caller with a new stream. Returns the dialer's end; null: this host lacks something. */
+std::shared_ptr<DialerEnd> Dialer::open_stream(int64_t token, const Address& address) {
+  EngineContext& context = worker().context;
+  const auto& share = shard_.rule->descriptors;
+  Reason lack = context.reserve(*share, 1);
+  if (lack == kNoReason) {
+    const auto stream = std::make_shared<DialedStream>(token);
+    const auto end = std::make_shared<DialerEnd>(stream, Fd(), share);
+    Fd own;
+    int error = sys::open_pair(own, end->socket);
+    auto endpoint = std::make_unique<Endpoint>(std::move(own));
+    if (error == 0) error = worker().loop.watch(endpoint->fd(), *endpoint);
+    if (error == 0) {
+      connected(std::move(endpoint), address, stream);
+      return end;
+    }
+    lack = context.local_refusal(-error);
+  }
+  if (refusal_ == kNoReason) refusal_ = lack;
+  target_failed(nullptr);
+  return nullptr;
 }
 
 bool Dialer::is_allowed(const Address& address) {
@@ -201,13 +248,19 @@ void Dialer::attempt_connected(size_t index) {
   }
   Attempt attempt = std::move(attempts_[index]);
   attempts_.erase(attempts_.begin() + static_cast<ptrdiff_t>(index));
+  connected(std::move(attempt.endpoint), attempt.address, nullptr);
+}
+
+void Dialer::connected(std::unique_ptr<Endpoint> endpoint, const Address& address,
+                       std::shared_ptr<DialedStream> stream) {
   attempt_.succeed();
   TargetCounters& counters = shard_.counters.targets[target_];
   counters.connects.add(1);
   counters.connect_ms.add(worker().loop.now_ms() - dialed_at_ms_);
   TargetUse use = std::move(use_);
   cancel();
-  owner_.dial_succeeded({std::move(attempt.endpoint), target_, attempt.address, is_failover_, std::move(use)});
+  owner_.dial_succeeded(
+      {std::move(endpoint), target_, address, is_failover_, std::move(use), std::move(stream)});
 }
 
 void Dialer::target_failed(const char* reason) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <unordered_map>
@@ -14,6 +15,8 @@
 #include "target-health.h"
 
 namespace sluice {
+
+class DialerEnd;
 
 /** Why a connection or flow has ended; see `connectionEnds` in agent/engine/ended-connection.ts. */
 enum class ConnectionEnd : uint8_t {
@@ -36,13 +39,14 @@ struct EndedConnection {
   Address source;
   Address listen;
   Address target;
-  int target_index;  // -1: none was connected
+  int target_index;  // among the targets of its divert, or of its rule; -1: none was connected
   int64_t opened_at_ms;  // since 1970
   int64_t duration_ms;
   std::array<int64_t, 2> bytes;  // by direction
   ConnectionEnd end;
   Reason refusal;
   std::string server_name{};  // requested in the caller's ClientHello
+  std::string divert{};  // name; empty: none
 };
 
 struct EngineEvent {
@@ -59,6 +63,10 @@ struct EngineEvent {
     connections_ended,  // value: records lost
     source_over,  // text: source, reason: name of the limit
     flow_redialed,  // value: the new target, text and reason: the old and the new address
+    dial,  // value: token, other_value: offset, text: the caller
+    dial_canceled,  // value: token
+    dialed,  // value: token; each answer to a dial has one
+    stream_reset,  // value: token
   };
   Kind kind;
   int id = 0;  // rule or meter
@@ -70,6 +78,7 @@ struct EngineEvent {
   TargetHealth::State from{};
   TargetHealth::State to{};
   std::vector<EndedConnection> ended{};
+  std::shared_ptr<DialerEnd> dialer_end{};  // of `dialed`
 };
 
 class EventQueue {

@@ -34,6 +34,13 @@ bool are_read_alike(const RuleConfig& one, const RuleConfig& other) {
   return *one.first_read == *other.first_read;
 }
 
+/** Targets that both ranges have keep their health. */
+void continue_health(Rule& rule, TargetRange range, Rule& replaced, TargetRange old_range) {
+  for (int own = range.first; own < range.end; own++)
+    for (int old = old_range.first; old < old_range.end; old++)
+      if (rule.targets[own] == replaced.targets[old]) rule.health.continue_from(own, replaced.health, old);
+}
+
 }  // namespace
 
 Engine::Engine(Options options)
@@ -66,10 +73,19 @@ std::optional<EngineError> Engine::validate(const RuleConfig& config) const {
   if (config.from < 1 || config.to < config.from)
     return invalid(std::to_string(config.from) + " to " + std::to_string(config.to) + " is not a port range");
   if (config.targets.empty()) return invalid(port_label(config) + " has no target");
-  for (const Target& target : config.targets)
-    if (target.port < 1 || target.port + config.port_count() - 1 > 65'535)
-      return invalid("target " + target.host + " has no port for each of " +
-                     std::to_string(config.port_count()));
+  const auto lacks_port = [&](const Target& target) {
+    return target.port < 1 || target.port + config.port_count() - 1 > 65'535;
+  };
+  const auto check_ports = [&](const std::vector<Target>& targets) -> std::optional<EngineError> {
+    const auto found = std::ranges::find_if(targets, lacks_port);
+    if (found == targets.end()) return std::nullopt;
+    return invalid("target " + found->host + " has no port for each of " + std::to_string(config.port_count()));
+  };
+  if (auto error = check_ports(config.targets)) return error;
+  for (const Divert& divert : config.diverts) {
+    if (divert.targets.empty()) return invalid("divert " + divert.name + " has no target");
+    if (auto error = check_ports(divert.targets)) return error;
+  }
   const bool is_named = config.name || config.is_fallback;
   if (is_named &&
       (config.is_udp || config.port_count() > 1 || (config.name && config.is_fallback) || config.name == ""))
@@ -117,7 +133,9 @@ void Engine::serve_opened() {
 std::shared_ptr<Rule> Engine::make_rule(RuleConfig config) {
   const int id = config.id;
   const std::string owner = config.owner;
-  auto on_health_change = [this, id](int target, auto from, auto to, const std::string& reason) {
+  const auto own_targets = static_cast<int>(config.targets.size());
+  auto on_health_change = [this, id, own_targets](int target, auto from, auto to, const std::string& reason) {
+    if (target >= own_targets) return;  // of a divert
     context_.events.push({.kind = EngineEvent::Kind::target_health,
                           .id = id,
                           .target = target,
@@ -130,11 +148,12 @@ std::shared_ptr<Rule> Engine::make_rule(RuleConfig config) {
   const auto replaced = rules_.find(rule->replaces);
   if (replaced == rules_.end() || replaced->second->is_udp != rule->is_udp) return rule;
   rule->flows = replaced->second->flows;
-  for (size_t own = 0; own < rule->targets.size(); own++)
-    for (size_t old = 0; old < replaced->second->targets.size(); old++)
-      if (rule->targets[own].host == replaced->second->targets[old].host &&
-          rule->targets[own].port == replaced->second->targets[old].port)
-        rule->health.continue_from(static_cast<int>(own), replaced->second->health, static_cast<int>(old));
+  continue_health(*rule, rule->own_targets, *replaced->second, replaced->second->own_targets);
+  for (Divert& divert : rule->diverts)
+    if (const Divert* old = replaced->second->same_divert(divert)) {
+      divert.active = old->active;
+      continue_health(*rule, divert.range, *replaced->second, old->range);
+    }
   return rule;
 }
 
@@ -298,6 +317,17 @@ void Engine::change_addresses(const std::string& name, const std::vector<Prefix>
   }
 }
 
+Reason Engine::guard_refusal(int rule_id, const Address& source) const {
+  const auto found = rules_.find(rule_id);
+  return found != rules_.end() ? found->second->current_filters()->check_guards(source) : kNoReason;
+}
+
+std::string Engine::divert_of(int rule_id, const Address& source) const {
+  const auto found = rules_.find(rule_id);
+  const Divert* divert = found != rules_.end() ? found->second->divert_of(source) : nullptr;
+  return divert != nullptr ? divert->name : std::string();
+}
+
 void Engine::join_counts(SourceLimit& limit) {
   if (counts_.size() >= counts_kept_) {
     std::erase_if(counts_, [](const auto& one) { return one.second.second.expired(); });
@@ -349,6 +379,18 @@ ConnectionPage Engine::connections(const ConnectionQuery& query) {
   return all;
 }
 
+uint32_t Engine::reserve_descriptor(const std::string& owner) {
+  auto share = context_.descriptors.share_of(owner);
+  if (!share->reserve_own()) return 0;
+  agent_dials_.emplace(++last_agent_dial_, std::move(share));
+  return last_agent_dial_;
+}
+
+void Engine::release_descriptor(uint32_t reservation) {
+  const auto dial = agent_dials_.extract(reservation);
+  if (!dial.empty()) dial.mapped()->release(1);
+}
+
 int64_t Engine::end_connections(const ConnectionSelection& selection) {
   std::atomic<int64_t> count{0};
   on_all([&](Worker& worker) { count += worker.end_selected(selection); });
@@ -368,7 +410,7 @@ bool Engine::change_weights(int rule_id, std::vector<double> TargetWeights::*whi
   const auto found = rules_.find(rule_id);
   if (found == rules_.end() || !found->second->balance) return true;
   const auto is_valid = [max](double value) { return value >= 0 && value <= max; };
-  if (values.size() != found->second->targets.size() || !std::ranges::all_of(values, is_valid)) return false;
+  if (values.size() != static_cast<size_t>(found->second->own_targets.size()) || !std::ranges::all_of(values, is_valid)) return false;
   TargetWeights next = *found->second->current_weights();
   next.*which = std::move(values);
   found->second->replace_weights(std::move(next));
@@ -414,6 +456,29 @@ void Engine::resolved(int64_t token, ResolveAnswer answer) {
   worker.loop.post([&worker, token, answer = std::move(answer)] { worker.names.answered(token, answer); });
 }
 
+void Engine::dialed(int64_t token, DialAnswer answer) {
+  if (workers_.empty()) return;
+  Worker& worker = *workers_[static_cast<size_t>(token) % workers_.size()];
+  worker.loop.post([&worker, token, answer = std::move(answer)] { worker.target_dials.answered(token, answer); });
+}
+
+int Engine::take_socket(std::shared_ptr<DialerEnd> end) {
+  const int64_t token = end->stream->token;
+  const int socket = end->socket.release();
+  streams_[token] = std::move(end);
+  return socket;
+}
+
+void Engine::reset_stream(int64_t token) {
+  if (const auto found = streams_.find(token); found != streams_.end())
+    found->second->stream->is_reset_by_dialer.store(true);
+}
+
+bool Engine::is_stream_reset(int64_t token) const {
+  const auto found = streams_.find(token);
+  return found != streams_.end() && found->second->stream->is_reset_by_engine.load();
+}
+
 void Engine::stop() {
   if (threads_.empty()) return;
   serve_opened();
@@ -437,7 +502,8 @@ void Engine::write_rule(int rule_id, std::vector<double>& out) {
   const size_t port_count = rule.counters[0]->ports.size();
   const auto rejected = rule.rejected();
   put(rule.id);
-  for (const size_t count : {port_count, rule.targets.size(), rejected.size()}) put(count);
+  const size_t own_targets = rule.own_targets.size();
+  for (const size_t count : {port_count, own_targets, rejected.size(), rule.diverts.size()}) put(count);
   for (Counter RuleCounters::*counter : {&RuleCounters::connections, &RuleCounters::dns_failures,
                                          &RuleCounters::failovers, &RuleCounters::overflow})
     put_sum([&](RuleCounters& counters) -> Counter& { return counters.*counter; });
@@ -449,7 +515,7 @@ void Engine::write_rule(int rule_id, std::vector<double>& out) {
       put_sum([&](RuleCounters& counters) -> Counter& { return counters.ports[i].datagrams[direction]; });
     put_sum([&](RuleCounters& counters) -> Counter& { return counters.ports[i].active; });
   }
-  for (size_t i = 0; i < rule.targets.size(); i++) {
+  for (size_t i = 0; i < own_targets; i++) {
     for (const size_t direction : {0, 1})
       put_sum([&](RuleCounters& counters) -> Counter& { return counters.targets[i].bytes[direction]; });
     put_sum([&](RuleCounters& counters) -> Counter& { return counters.targets[i].connections; });
@@ -468,6 +534,19 @@ void Engine::write_rule(int rule_id, std::vector<double>& out) {
   for (const auto& [reason, count] : rejected) {
     put(reason);
     put(count);
+  }
+  for (const Divert& divert : rule.diverts) {
+    put(context_.reasons.id_of(divert.name));
+    const auto put_targets = [&](auto&& counter_of) {
+      int64_t total = 0;
+      for (const auto& counters : rule.counters)
+        for (int i = divert.range.first; i < divert.range.end; i++) total += counter_of(counters->targets[i]).value();
+      put(total);
+    };
+    for (const size_t direction : {0, 1})
+      put_targets([&](const TargetCounters& counters) -> const Counter& { return counters.bytes[direction]; });
+    put_targets([](const TargetCounters& counters) -> const Counter& { return counters.connections; });
+    put_targets([](const TargetCounters& counters) -> const Counter& { return counters.active; });
   }
 }
 

@@ -34,7 +34,10 @@ class Engine final : public MeterListener {
   };
 
   explicit Engine(Options options);
-  ~Engine() override { stop(); }
+  ~Engine() override {
+    stop();
+    context_.events.take();  // their descriptors belong to shares of the context
+  }
   /** Starts the threads. Returns 0 or a negative errno. */
   int start();
 
@@ -55,6 +58,10 @@ class Engine final : public MeterListener {
   std::shared_ptr<AddressSet> address_set(const std::string& name);
   /** Changes a set, and ends connections and flows that guards no longer allow. */
   void change_addresses(const std::string& name, const std::vector<Prefix>& add, const std::vector<Prefix>& remove);
+  /** Returns the reason of the guard that refuses a new caller with this address. */
+  Reason guard_refusal(int rule_id, const Address& source) const;
+  /** Returns the name of the divert of a new caller with this address; empty: none. */
+  std::string divert_of(int rule_id, const Address& source) const;
   /** Connects the limit to the counts that all limits of its name share. */
   void join_counts(SourceLimit& limit);
   /** Resets the connections and flows to these targets of the rule. */
@@ -69,12 +76,24 @@ class Engine final : public MeterListener {
   ConnectionPage connections(const ConnectionQuery& query);
   /** Resets the connections and flows that match, and returns their number. Waits for the threads. */
   int64_t end_connections(const ConnectionSelection& selection);
+  /** Reserves one for a dial of the agent, within the part of an owner with rules. Returns its number; 0: none is left. */
+  uint32_t reserve_descriptor(const std::string& owner);
+  void release_descriptor(uint32_t reservation);
   void set_meter(int id, const Limits& limits);
   /** Returns false when there is no such meter. */
   bool set_budget(int meter_id, const std::optional<Budget>& budget);
   void remove_meter(int id) { meters_.erase(id); }
   /** Passes the answer to the lookup that asked for it with a `resolve` event. */
   void resolved(int64_t token, ResolveAnswer answer);
+  /** Passes the answer to the dial that asked for it with a `dial` event. */
+  void dialed(int64_t token, DialAnswer answer);
+  /** Returns JavaScript's socket of a `dialed` event, which it owns. Call `release_stream` when it is closed. */
+  int take_socket(std::shared_ptr<DialerEnd> end);
+  /** JavaScript closes its socket next, and the engine is to find a reset. */
+  void reset_stream(int64_t token);
+  /** Returns true if the engine has reset the stream: an end of its bytes is then no end. */
+  bool is_stream_reset(int64_t token) const;
+  void release_stream(int64_t token) { streams_.erase(token); }
   /** Resets all connections and joins the threads. */
   void stop();
 
@@ -134,6 +153,9 @@ class Engine final : public MeterListener {
   uint64_t last_counts_ = 0;
   std::vector<OpenedRule> opened_;                             // not served yet
   std::map<PortKey, PortBinding> bindings_;
+  std::map<int64_t, std::shared_ptr<DialerEnd>> streams_;      // whose sockets JavaScript has, by token
+  std::map<uint32_t, std::shared_ptr<DescriptorShare>> agent_dials_;  // a share outlives the rules of its owner
+  uint32_t last_agent_dial_ = 0;
 };
 
 }  // namespace sluice

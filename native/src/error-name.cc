@@ -15,6 +15,7 @@ std::string error_name(int error) {
     NAME(EADDRINUSE);
     NAME(EADDRNOTAVAIL);
     NAME(EAFNOSUPPORT);
+    NAME(EAGAIN);
     NAME(EBADF);
     NAME(EBUSY);
     NAME(ECONNREFUSED);
@@ -25,10 +26,12 @@ std::string error_name(int error) {
     NAME(EIO);
     NAME(EMFILE);
     NAME(EMSGSIZE);
+    NAME(ENAMETOOLONG);
     NAME(ENETDOWN);
     NAME(ENETUNREACH);
     NAME(ENFILE);
     NAME(ENOBUFS);
+    NAME(ENOENT);
     NAME(ENOMEM);
     NAME(ENOPROTOOPT);
     NAME(ENOSYS);
@@ -36,6 +39,7 @@ std::string error_name(int error) {
     NAME(EPERM);
     NAME(EPIPE);
     NAME(EPROTO);
+    NAME(EPROTOTYPE);
     NAME(ESPIPE);
     NAME(ETIMEDOUT);
   }

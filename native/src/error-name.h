@@ -4,7 +4,7 @@
 
 namespace sluice {
 
-/** Returns the name of an errno of pipes, splice and UDP sockets ("EINVAL"); "errno 42" for others. */
+/** Returns the name of an errno of pipes, splice, UDP and Unix sockets ("EINVAL"); "errno 42" for others. */
 std::string error_name(int error);
 
 }  // namespace sluice

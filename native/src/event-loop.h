@@ -59,7 +59,7 @@ class EventLoop {
   void stop() { is_stopping_ = true; }
   /** Runs a task on the loop's thread. Called on any thread; tasks run in order. */
   void post(Task task);
-  /** True while a task that was posted has not begun. */
+  /** True if tasks wait that the current batch does not have. */
   bool has_posted();
 
   int64_t now_us() const { return now_us_; }

@@ -40,9 +40,22 @@ bool AddressGuard::uses(const AddressSet& set) const {
   return std::ranges::any_of(deny, is_it) || (allow && std::ranges::any_of(*allow, is_it));
 }
 
+bool Divert::matches(const Address& source) const {
+  const auto includes = [this](const Address& form) {
+    return std::ranges::any_of(from, [&](const auto& set) { return set->contains(form); });
+  };
+  if (includes(source)) return true;
+  const auto embedded = source.embedded_ipv4();
+  return embedded && includes(*embedded);
+}
+
 Reason Filters::check_source(const Address& address) const {
   if (source)
     if (const Reason refused = source->check(address, nullptr, nullptr)) return refused;
+  return check_guards(address);
+}
+
+Reason Filters::check_guards(const Address& address) const {
   for (const AddressGuard& guard : address_guards)
     if (const Reason refused = guard.check(address)) return refused;
   return kNoReason;

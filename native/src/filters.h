@@ -61,6 +61,7 @@ struct Filters {
   std::vector<SourceLimit> source_limits;
 
   Reason check_source(const Address& address) const;
+  Reason check_guards(const Address& address) const;
   /** Like `check_source`, for an open connection. */
   Reason recheck_source(const Address& address) const;
   Reason check_target(const Address& address, const std::string& name, LocalAddresses& local) const;

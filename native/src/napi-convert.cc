@@ -124,6 +124,30 @@ Balance balance(const Napi::Object& raw, const Napi::Value& shares) {
   return balance;
 }
 
+/** Returns the dialer and its path as one text; empty: none. */
+std::string dialer(const Napi::Object& target) {
+  const Napi::Value name = target.Get("dialer");
+  if (!is_present(name)) return {};
+  const Napi::Value path = target.Get("path");
+  return text(name) + ' ' + (is_present(path) ? text(path) : "");
+}
+
+std::vector<Target> targets(const Napi::Value& raw) {
+  std::vector<Target> all;
+  each(raw, [&](const Napi::Value& one) {
+    const auto target = one.As<Napi::Object>();
+    const std::string host = text(target.Get("host"));
+    all.push_back({host, port(target.Get("port")), Address::parse(host), dialer(target)});
+  });
+  return all;
+}
+
+AddressGuard::Sets address_sets(const Napi::Value& names, Engine& engine) {
+  AddressGuard::Sets sets;
+  each(names, [&](const Napi::Value& name) { sets.push_back(engine.address_set(text(name))); });
+  return sets;
+}
+
 /** Writes a row of numbers, and addresses and names as one text, which is far cheaper than objects. See `readEnded`. */
 void set_ended(Napi::Object object, const std::vector<EndedConnection>& ended) {
   std::string text;
@@ -134,7 +158,7 @@ void set_ended(Napi::Object object, const std::vector<EndedConnection>& ended) {
       text += address.text() + '\n';
       put(address.port);
     }
-    text += one.server_name + '\n';
+    text += one.server_name + '\n' + one.divert + '\n';
     put(one.target_index);
     put(one.rule);
     for (const int64_t value : {one.opened_at_ms, one.duration_ms, one.bytes[0], one.bytes[1]}) put(value);
@@ -171,17 +195,29 @@ std::shared_ptr<const FirstRead> first_read(const Napi::Object& raw, Reasons& re
 }
 
 AddressGuard address_guard(const Napi::Object& raw, Engine& engine) {
-  const auto sets = [&](const Napi::Value& names) {
-    AddressGuard::Sets found;
-    each(names, [&](const Napi::Value& name) { found.push_back(engine.address_set(text(name))); });
-    return found;
-  };
   AddressGuard guard{.allow = {},
-                     .deny = sets(raw.Get("deny")),
+                     .deny = address_sets(raw.Get("deny"), engine),
                      .keeps_live = text(raw.Get("live")) == "keep",
                      .refusal = engine.reasons().id_of(text(raw.Get("refusal")))};
-  if (const Napi::Value allow = raw.Get("allow"); is_present(allow)) guard.allow = sets(allow);
+  if (const Napi::Value allow = raw.Get("allow"); is_present(allow)) guard.allow = address_sets(allow, engine);
   return guard;
+}
+
+std::vector<Divert> diverts(const Napi::Object& raw, Engine& engine) {
+  std::vector<Divert> all;
+  each(raw.Get("diverts"), [&](const Napi::Value& value) {
+    const auto one = value.As<Napi::Object>();
+    Divert divert{.name = text(one.Get("name")),
+                  .from = address_sets(one.Get("from"), engine),
+                  .targets = targets(one.Get("targets"))};
+    if (const Napi::Value beyond = one.Get("refusalBeyond"); is_present(beyond)) {
+      const auto limit = beyond.As<Napi::Object>();
+      divert.max = to_int64(limit.Get("max"));
+      divert.refusal = engine.reasons().id_of(text(limit.Get("reason")));
+    }
+    all.push_back(std::move(divert));
+  });
+  return all;
 }
 
 SourceLimit source_limit(const Napi::Object& raw, Engine& engine) {
@@ -227,11 +263,7 @@ RuleConfig rule(const Napi::Object& raw, Reasons& reasons) {
   config.to = port(raw.Get("to"));
   if (const Napi::Value name = raw.Get("name"); is_present(name)) config.name = text(name);
   config.is_fallback = raw.Get("fallback").ToBoolean();
-  each(raw.Get("targets"), [&](const Napi::Value& one) {
-    const auto target = one.As<Napi::Object>();
-    const std::string host = text(target.Get("host"));
-    config.targets.push_back({host, port(target.Get("port")), Address::parse(host)});
-  });
+  config.targets = targets(raw.Get("targets"));
   if (const Napi::Value raw_balance = raw.Get("balance"); is_present(raw_balance))
     config.balance = balance(raw_balance.As<Napi::Object>(), raw.Get("shares"));
   config.prefer_ipv6 = raw.Get("preferIpv6").ToBoolean();
@@ -299,6 +331,16 @@ ResolveAnswer answer(const Napi::Object& raw) {
           .usable_ms = ms("usableMs")};
 }
 
+DialAnswer dial_answer(const Napi::Object& raw, Reasons& reasons) {
+  if (raw.Get("ok").ToBoolean()) {
+    const auto address = Address::parse(text(raw.Get("address")), port(raw.Get("port")));
+    return {.is_ok = true, .address = address.value_or(Address{})};
+  }
+  const std::string reason = text(raw.Get("reason"));
+  if (raw.Get("isRefusal").ToBoolean()) return {.refusal = reasons.id_of(reason)};
+  return {.failure = reason};
+}
+
 ConnectionSelection selection(const Napi::Object& raw, std::string& error) {
   ConnectionSelection selection;
   if (const Napi::Value ids = raw.Get("ids"); is_present(ids)) {
@@ -351,6 +393,7 @@ Napi::Object connections(Napi::Env env, const ConnectionPage& page) {
       text += address.text() + '\n';
       put(address.port);
     }
+    text += one.divert + '\n';
     put(one.target_index);
     put(one.id);
     put(one.key);
@@ -382,7 +425,10 @@ Napi::Object event(Napi::Env env, const EngineEvent& event, Engine& engine) {
   object.Set("id", event.id);
   object.Set("target", event.target);
   object.Set("value", static_cast<double>(event.value));
-  object.Set("otherValue", static_cast<double>(event.other_value));
+  if (event.kind == EngineEvent::Kind::dialed)
+    object.Set("otherValue", event.dialer_end ? engine.take_socket(event.dialer_end) : -1);
+  else
+    object.Set("otherValue", static_cast<double>(event.other_value));
   if (event.kind == EngineEvent::Kind::connections_ended) {
     set_ended(object, event.ended);
     return object;

@@ -13,6 +13,7 @@ namespace sluice::convert {
 
 /** Returns null, and sets `error`, when an address prefix is malformed. */
 std::shared_ptr<const Filters> filters(const Napi::Object& raw, Engine& engine, std::string& error);
+std::vector<Divert> diverts(const Napi::Object& raw, Engine& engine);
 std::shared_ptr<const FirstRead> first_read(const Napi::Object& raw, Reasons& reasons, std::string& error);
 std::vector<Prefix> prefixes(const Napi::Value& raw, std::string& error);
 RuleConfig rule(const Napi::Object& raw, Reasons& reasons);
@@ -21,6 +22,7 @@ std::vector<int> numbers(const Napi::Value& raw);
 Limits limits(const Napi::Object& raw, Reasons& reasons);
 std::optional<Budget> budget(const Napi::Value& raw);
 ResolveAnswer answer(const Napi::Object& raw);
+DialAnswer dial_answer(const Napi::Object& raw, Reasons& reasons);
 ConnectionSelection selection(const Napi::Object& raw, std::string& error);
 ConnectionQuery query(const Napi::Object& raw, std::string& error);
 /** Returns {row, text}, as native/sample.ts reads it. */

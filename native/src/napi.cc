@@ -2,8 +2,10 @@
 #include <napi.h>
 
 #include "engine.h"
+#include "error-name.h"
 #include "idle-memory.h"
 #include "napi-convert.h"
+#include "notify.h"
 
 namespace sluice {
 
@@ -23,14 +25,22 @@ class NativeEngine final : public Napi::ObjectWrap<NativeEngine> {
                            InstanceMethod<&NativeEngine::set_weights>("setWeights"),
                            InstanceMethod<&NativeEngine::set_shares>("setShares"),
                            InstanceMethod<&NativeEngine::change_addresses>("changeAddresses"),
+                           InstanceMethod<&NativeEngine::guard_refusal>("guardRefusal"),
+                           InstanceMethod<&NativeEngine::divert_of>("divertOf"),
                            InstanceMethod<&NativeEngine::set_meter>("setMeter"),
                            InstanceMethod<&NativeEngine::set_budget>("setBudget"),
                            InstanceMethod<&NativeEngine::remove_meter>("removeMeter"),
                            InstanceMethod<&NativeEngine::resolved>("resolved"),
+                           InstanceMethod<&NativeEngine::dialed>("dialed"),
+                           InstanceMethod<&NativeEngine::reset_stream>("resetStream"),
+                           InstanceMethod<&NativeEngine::is_stream_reset>("isStreamReset"),
+                           InstanceMethod<&NativeEngine::release_stream>("releaseStream"),
                            InstanceMethod<&NativeEngine::sample>("sample"),
                            InstanceMethod<&NativeEngine::reasons>("reasons"),
                            InstanceMethod<&NativeEngine::connections>("connections"),
                            InstanceMethod<&NativeEngine::end_connections>("endConnections"),
+                           InstanceMethod<&NativeEngine::reserve_descriptor>("reserveDescriptor"),
+                           InstanceMethod<&NativeEngine::release_descriptor>("releaseDescriptor"),
                            InstanceMethod<&NativeEngine::stop>("stop"),
                        });
   }
@@ -79,6 +89,7 @@ class NativeEngine final : public Napi::ObjectWrap<NativeEngine> {
     RuleConfig config = convert::rule(raw, engine_->reasons());
     std::string error;
     config.filters = convert::filters(raw, *engine_, error);
+    config.diverts = convert::diverts(raw, *engine_);
     config.first_read = convert::first_read(raw, engine_->reasons(), error);
     if (!error.empty()) return throw_error("EINVAL", error);
     const auto refused = engine_->open(std::move(config), convert::numbers(raw.Get("meters")));
@@ -108,6 +119,14 @@ class NativeEngine final : public Napi::ObjectWrap<NativeEngine> {
     if (!error.empty()) return throw_error("EINVAL", error);
     engine_->change_addresses(info[0].As<Napi::String>(), add, remove);
   }
+  Napi::Value guard_refusal(const Napi::CallbackInfo& info) {
+    const auto source = Address::parse(info[1].As<Napi::String>().Utf8Value());
+    return Napi::Number::New(info.Env(), source ? engine_->guard_refusal(info[0].As<Napi::Number>(), *source) : kNoReason);
+  }
+  Napi::Value divert_of(const Napi::CallbackInfo& info) {
+    const auto source = Address::parse(info[1].As<Napi::String>().Utf8Value());
+    return Napi::String::New(info.Env(), source ? engine_->divert_of(info[0].As<Napi::Number>(), *source) : "");
+  }
   void set_weights(const Napi::CallbackInfo& info) {
     if (!engine_->set_weights(info[0].As<Napi::Number>(), convert::weights(info[1])))
       throw_error("EINVAL", "weights must have one number from 0 to 1000000 for each target");
@@ -128,6 +147,17 @@ class NativeEngine final : public Napi::ObjectWrap<NativeEngine> {
   void remove_meter(const Napi::CallbackInfo& info) { engine_->remove_meter(info[0].As<Napi::Number>()); }
   void resolved(const Napi::CallbackInfo& info) {
     engine_->resolved(info[0].As<Napi::Number>().Int64Value(), convert::answer(info[1].As<Napi::Object>()));
+  }
+  void dialed(const Napi::CallbackInfo& info) {
+    engine_->dialed(info[0].As<Napi::Number>().Int64Value(),
+                    convert::dial_answer(info[1].As<Napi::Object>(), engine_->reasons()));
+  }
+  void reset_stream(const Napi::CallbackInfo& info) { engine_->reset_stream(info[0].As<Napi::Number>().Int64Value()); }
+  Napi::Value is_stream_reset(const Napi::CallbackInfo& info) {
+    return Napi::Boolean::New(info.Env(), engine_->is_stream_reset(info[0].As<Napi::Number>().Int64Value()));
+  }
+  void release_stream(const Napi::CallbackInfo& info) {
+    engine_->release_stream(info[0].As<Napi::Number>().Int64Value());
   }
   Napi::Value sample(const Napi::CallbackInfo& info) {
     std::vector<double> values;
@@ -151,6 +181,12 @@ class NativeEngine final : public Napi::ObjectWrap<NativeEngine> {
       return info.Env().Undefined();
     }
     return Napi::Number::New(info.Env(), static_cast<double>(engine_->end_connections(selection)));
+  }
+  Napi::Value reserve_descriptor(const Napi::CallbackInfo& info) {
+    return Napi::Number::New(info.Env(), engine_->reserve_descriptor(info[0].As<Napi::String>()));
+  }
+  void release_descriptor(const Napi::CallbackInfo& info) {
+    engine_->release_descriptor(info[0].As<Napi::Number>().Uint32Value());
   }
   Napi::Value reasons(const Napi::CallbackInfo& info) {
     const auto names = engine_->reasons().names();
@@ -198,6 +234,10 @@ class NativeEngine final : public Napi::ObjectWrap<NativeEngine> {
 Napi::Object init(Napi::Env env, Napi::Object exports) {
   exports.Set("NativeEngine", NativeEngine::define(env));
   exports.Set("giveBackMemory", Napi::Function::New(env, [](const Napi::CallbackInfo&) { give_back_memory(); }));
+  exports.Set("notify", Napi::Function::New(env, [](const Napi::CallbackInfo& info) -> Napi::Value {
+                const int error = notify(info[0].As<Napi::String>(), info[1].As<Napi::String>());
+                return Napi::String::New(info.Env(), error == 0 ? "" : error_name(-error));
+              }));
   return exports;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "address.h"
@@ -45,7 +46,8 @@ struct OpenConnection {
   Address source;
   Address listen;
   Address target;
-  int target_index;  // -1: it is being dialed
+  int target_index;  // among the targets of its divert, or of its rule; -1: it is being dialed
+  std::string divert;  // name; empty: none
   int64_t age_ms;
   int64_t idle_ms;
   std::array<int64_t, 2> bytes;  // by direction

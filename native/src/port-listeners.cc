@@ -100,9 +100,13 @@ class PortListeners::Arrival final : public DeferredDelete, public EndpointOwner
     place_ = owner_.waiting_->enter(*this, loop(), Source::of(caller_.source));
     loop().arm_after(timer_, kArrivalMs);
     if (const int error = loop().watch(endpoint_->fd(), *endpoint_))
-      end(nullptr, context().local_refusal(-error));
+      return end(nullptr, context().local_refusal(-error));
+    if (!awaits_header_ && owner_.is_denied(caller_.source)) judge_later();
   }
-  void give_up_place() override { end(nullptr, overflow_refusal()); }
+  void give_up_place() override {
+    if (awaits_header_) return end(nullptr, header_refusal());
+    end_peek(nullptr, context().refusals.sni_overflow);
+  }
   /** Ends the wait without counting its duration or a refusal. */
   void drop() { end(nullptr, kNoReason); }
   Caller take_caller() {
@@ -143,19 +147,28 @@ class PortListeners::Arrival final : public DeferredDelete, public EndpointOwner
     if (header.kind == ProxyHeader::Kind::incomplete) return;
     if (header.kind == ProxyHeader::Kind::wrong) return end(nullptr, header_refusal());
     if (header.kind == ProxyHeader::Kind::named) caller_ = {header.source, header.destination};
-    if (owner_.is_denied(caller_.source)) return end(&owner_.refusal_shard(), kNoReason);
+    if (owner_.is_denied(caller_.source) && !loop().has_posted()) return end(&owner_.refusal_shard(), kNoReason);
     bytes_.erase(bytes_.begin(), bytes_.begin() + static_cast<ptrdiff_t>(header.size));
     awaits_header_ = false;
     owner_.waiting_->move(place_, Source::of(caller_.source));
     if (owner_.shards_by_name_.empty()) return end(owner_.default_shard_, kNoReason);
     started_us_ = loop().now_us();
     loop().arm_after(timer_, kArrivalMs);
+    if (owner_.is_denied(caller_.source)) judge_later();
+  }
+  /** Judges a denied caller after the tasks that wait: one of them may open a rule that allows it. */
+  void judge_later() {
+    loop().post([this, place = place_] {
+      if (place->has_left() || !owner_.is_denied(caller_.source)) return;
+      if (loop().has_posted()) return judge_later();
+      end(&owner_.refusal_shard(), kNoReason);
+    });
   }
   void read_hello() {
     ClientHello hello = ClientHello::read(bytes());
     if (hello.kind == ClientHello::Kind::incomplete && bytes_.size() < ClientHello::kMaxBytes) return;
     server_name_ = std::move(hello.name);
-    end(owner_.find_shard(server_name_), context().refusals.sni_miss);
+    end_peek(owner_.find_shard(server_name_), context().refusals.sni_miss);
   }
   /** The caller has reset its connection. */
   void leave() {
@@ -163,20 +176,21 @@ class PortListeners::Arrival final : public DeferredDelete, public EndpointOwner
     drop();
   }
   Reason header_refusal() const { return first_->header; }
-  Reason overflow_refusal() const { return awaits_header_ ? header_refusal() : context().refusals.sni_overflow; }
   void on_timeout() { end_without_name(context().refusals.sni_timeout); }
   /** Passes a caller without a whole ClientHello to the fallback, with the bytes that it has sent. */
   void end_without_name(Reason refusal) {
     if (awaits_header_) return end(nullptr, header_refusal());
-    end(owner_.default_shard_, refusal);
+    end_peek(owner_.default_shard_, refusal);
+  }
+  void end_peek(TcpRuleShard* shard, Reason reason) {
+    if (!has_ended_) owner_.worker_.context.peeks.add(loop().now_us() - started_us_);
+    end(shard, reason);
   }
   void end(TcpRuleShard* shard, Reason reason) {
     if (has_ended_) return;
     has_ended_ = true;
     leave_place();
     timer_.cancel();
-    if (!awaits_header_ && !owner_.shards_by_name_.empty() && (shard != nullptr || reason != kNoReason))
-      owner_.worker_.context.peeks.add(loop().now_us() - started_us_);
     owner_.finish_arrival(*this, shard, reason);
   }
   void leave_place() {
@@ -264,7 +278,7 @@ void PortListeners::start_arrival(Fd socket, const Address& sender, uint16_t por
     refusal_shard().handshake_failed(sender);
     return refuse(socket.get(), sender, first->untrusted);
   }
-  if (first == nullptr && is_denied(sender)) {  // refused before it counts as waiting
+  if (first == nullptr && is_denied(sender) && !worker_.loop.has_posted()) {  // refused before it counts as waiting
     TcpRuleShard& shard = refusal_shard();
     shard.refuse(socket.get(), sender, shard.check_source(sender));
     return sys::arm_reset(socket.get());
@@ -331,9 +345,7 @@ std::shared_ptr<DescriptorShare> PortListeners::common_share() const {
 }
 
 bool PortListeners::is_denied(const Address& source) const {
-  const auto denies = [&](TcpRuleShard* shard) { return shard->check_source(source) != kNoReason; };
-  // A rule that opened before the caller arrived may be about to join.
-  return std::ranges::all_of(shards_, denies) && !worker_.loop.has_posted();
+  return std::ranges::all_of(shards_, [&](TcpRuleShard* shard) { return shard->check_source(source) != kNoReason; });
 }
 
 }  // namespace sluice

@@ -129,6 +129,7 @@ ssize_t Pump::read_first(char* bytes, size_t limit) {
 
 /** Handles a read without bytes: the source has none now, has ended (0), or has failed. */
 Pump::Outcome Pump::no_bytes(ssize_t count) {
+  if (count == 0 && connection_.is_reset_by_dialer(direction_)) count = -ECONNRESET;
   if (count == -EAGAIN && !is_draining_) {
     connection_.source(direction_).is_readable = false;
     return Outcome::waiting;

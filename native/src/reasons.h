@@ -1,4 +1,4 @@
-// Numbers the names under which refusals are counted. One table per engine; it only grows.
+// Numbers the names under which refusals and diverted callers are counted. One table per engine; it only grows.
 #pragma once
 
 #include <cstdint>

@@ -69,6 +69,17 @@ class RuleShard : public DeferredDelete {
   Reason check_target(const Address& address, const std::string& host);
   /** Counts a caller for its source until `uses` is released. Returns the reason of a refusal. */
   Reason enter_source(const Address& caller, SourceUses& uses);
+  /** Chooses the targets of a caller. Counts it for its divert until `use` is released, or returns the refusal. */
+  Reason enter_divert(const Address& caller, const Divert*& divert, DivertUse& use) const {
+    if (rule->diverts.empty()) return kNoReason;
+    divert = rule->divert_of(caller);
+    return divert != nullptr ? use.enter(*divert) : kNoReason;
+  }
+  /** Returns the index of a target among those of the divert, or of the rule; -1: none. */
+  int index_in_group(int target, const Divert* divert) const {
+    return target < 0 ? target : target - rule->targets_of(divert).first;
+  }
+  static std::string name_of(const Divert* divert) { return divert != nullptr ? divert->name : std::string(); }
   /** Counts a failed handshake of a caller. */
   void handshake_failed(const Address& caller);
   bool is_reset(int target) const { return target >= 0 && !reset_targets_.empty() && reset_targets_[target]; }

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "admission.h"
@@ -26,6 +27,57 @@ struct Target {
   std::string host;
   uint16_t port;
   std::optional<Address> literal;  // set when the host is an address
+  std::string dialer{};            // who dials it, and on which path; empty: the engine
+
+  bool operator==(const Target& other) const {
+    return host == other.host && port == other.port && dialer == other.dialer;
+  }
+};
+
+/** Consecutive indices in the targets of a rule. */
+struct TargetRange {
+  int first;
+  int end;
+  int size() const { return end - first; }
+};
+
+/** Other targets for the callers of some sources; see agent/engine/divert.ts. */
+struct Divert {
+  std::string name;
+  AddressGuard::Sets from;
+  std::vector<Target> targets;
+  int64_t max = INT64_MAX;  // connections and flows at once
+  Reason refusal = kNoReason;  // beyond it
+  TargetRange range{};  // of its targets among all of the rule
+  /** Connections and flows of all threads, those of replaced rules included. */
+  std::shared_ptr<std::atomic<int64_t>> active = std::make_shared<std::atomic<int64_t>>(0);
+
+  /** Like a guard's deny list, an address matches if it or the IPv4 address that it leads to is in a set. */
+  bool matches(const Address& source) const;
+};
+
+/** Counts a connection or flow as one of a divert until it is destroyed or released. */
+class DivertUse {
+ public:
+  DivertUse() = default;
+  DivertUse(const DivertUse&) = delete;
+  DivertUse& operator=(const DivertUse&) = delete;
+  ~DivertUse() { release(); }
+  /** Returns the reason of the refusal if the divert is full. */
+  Reason enter(const Divert& divert) {
+    if (divert.active->fetch_add(1) >= divert.max) {
+      divert.active->fetch_sub(1);
+      return divert.refusal;
+    }
+    active_ = divert.active.get();
+    return kNoReason;
+  }
+  void release() {
+    if (auto* active = std::exchange(active_, nullptr)) active->fetch_sub(1);
+  }
+
+ private:
+  std::atomic<int64_t>* active_ = nullptr;  // lives as long as the rule
 };
 
 /** By target. Replaced as a whole while connections are dialed. */
@@ -63,7 +115,8 @@ struct RuleConfig {
   std::optional<std::string> name;  // the TLS name
   std::string owner;                // rules of one owner share its descriptors
   bool is_fallback = false;
-  std::vector<Target> targets;
+  std::vector<Target> targets;  // of an open rule, those of its diverts follow
+  std::vector<Divert> diverts;  // the first that matches a caller counts
   std::optional<Balance> balance;  // absent: the targets are dialed in order
   bool prefer_ipv6 = false;
   DialFrom dial_from;
@@ -79,6 +132,9 @@ struct RuleConfig {
   std::shared_ptr<const Filters> filters;
 
   int port_count() const { return to - from + 1; }
+  bool has_dialer() const {
+    return std::ranges::any_of(targets, [](const Target& target) { return !target.dialer.empty(); });
+  }
 };
 
 struct PortRange {
@@ -91,7 +147,8 @@ struct PortRange {
 struct Rule : RuleConfig {
   Rule(RuleConfig config, size_t threads, TargetHealth::OnChange on_health_change,
        std::shared_ptr<DescriptorShare> descriptors)
-      : RuleConfig(std::move(config)),
+      : RuleConfig(with_all_targets(std::move(config))),
+        own_targets{0, diverts.empty() ? static_cast<int>(targets.size()) : diverts.front().range.first},
         descriptors(std::move(descriptors)),
         health(targets.size(), std::move(on_health_change)),
         threads_active(static_cast<int>(threads)) {
@@ -100,6 +157,7 @@ struct Rule : RuleConfig {
     threads_listening = static_cast<int>(threads);
   }
 
+  const TargetRange own_targets;
   const std::shared_ptr<DescriptorShare> descriptors;
   TargetHealth health;
   AvoidedAddresses avoided;
@@ -112,6 +170,18 @@ struct Rule : RuleConfig {
   std::atomic<bool> splice_reported{false};
   std::atomic<bool> splice_unsupported_reported{false};
 
+  /** Returns the divert of a new caller; null: the rule's own targets. */
+  const Divert* divert_of(const Address& source) const {
+    for (const Divert& divert : diverts)
+      if (divert.matches(source)) return &divert;
+    return nullptr;
+  }
+  TargetRange targets_of(const Divert* divert) const { return divert != nullptr ? divert->range : own_targets; }
+  /** Returns the divert of this rule with the name of another rule's; null: there is none. */
+  const Divert* same_divert(const Divert& other) const {
+    const auto found = std::ranges::find(diverts, other.name, &Divert::name);
+    return found != diverts.end() ? &*found : nullptr;
+  }
   /** True if a UDP target has sent a datagram at or after this time of the event loop. */
   bool has_replied_since(int target, int64_t since_ms) const {
     return std::ranges::any_of(counters, [&](const auto& row) { return row->targets[target].replied_ms.value() >= since_ms; });
@@ -145,6 +215,15 @@ struct Rule : RuleConfig {
   }
 
  private:
+  static RuleConfig with_all_targets(RuleConfig config) {
+    for (Divert& divert : config.diverts) {
+      const auto first = static_cast<int>(config.targets.size());
+      config.targets.insert(config.targets.end(), divert.targets.begin(), divert.targets.end());
+      divert.range = {first, static_cast<int>(config.targets.size())};
+    }
+    return config;
+  }
+
   std::mutex mutex_;  // guards `filters`, `balance->weights` and `rejected_`
   std::map<Reason, int64_t> rejected_;
 };

@@ -136,6 +136,14 @@ int connect_to(const Address& target, const Address* from, Fd& socket) {
   return error == -EINPROGRESS ? 0 : error;
 }
 
+int open_pair(Fd& one, Fd& other) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) < 0) return -errno;
+  one = Fd(ends[0]);
+  other = Fd(ends[1]);
+  return 0;
+}
+
 TcpFigures tcp_figures(int socket) {
   tcp_info info{};
   socklen_t size = sizeof info;

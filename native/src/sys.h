@@ -30,6 +30,7 @@ class Fd {
   ~Fd() { close(); }
 
   int get() const { return fd_; }
+  int release() { return std::exchange(fd_, -1); }
   explicit operator bool() const { return fd_ >= 0; }
   void close();
 
@@ -53,6 +54,8 @@ inline constexpr int kNoSuchSource = -ENODEV;
 int bind_source(int socket, const Address& from);
 /** Begins to connect; the descriptor becomes writable when it is connected. `from` null: the system chooses. */
 int connect_to(const Address& target, const Address* from, Fd& socket);
+/** Opens a pair of connected Unix sockets. */
+int open_pair(Fd& one, Fd& other);
 /** Returns the address that a socket is bound to. */
 Address local_address(int socket);
 /** The kernel's measurements of a TCP connection; -1: unknown. */

@@ -37,11 +37,14 @@ uint32_t hash(const std::string& text) {
 }  // namespace
 
 TargetChooser::TargetChooser(Rule& rule)
-    : rule_(rule), credits_(rule.targets.size()), random_(sys::random_value<uint32_t>()) {}
+    : rule_(rule),
+      targets_(rule.own_targets.end),
+      credits_(targets_),
+      random_(sys::random_value<uint32_t>()) {}
 
 int TargetChooser::next(Dial& dial, int64_t now_ms) {
   weights_ = rule_.current_weights();
-  dial.tried.resize(rule_.targets.size());
+  dial.tried.resize(targets_);
   std::vector<int> left;
   for (const auto& [is_last_resort, ignores_health] : {std::pair(false, false), {true, false}, {true, true}}) {
     is_last_resort_ = is_last_resort;
@@ -57,7 +60,7 @@ int TargetChooser::next(Dial& dial, int64_t now_ms) {
 
 std::vector<int> TargetChooser::candidates(const Dial& dial, int64_t now_ms) const {
   std::vector<int> found;
-  for (int target = 0; target < static_cast<int>(rule_.targets.size()); target++)
+  for (int target = 0; target < targets_; target++)
     if (!dial.tried[target] && weight(target) > 0 &&
         (dial.ignores_health || rule_.health.is_due(target, now_ms)))
       found.push_back(target);
@@ -113,7 +116,9 @@ double TargetChooser::load(int target) const {
 /** Weighted rendezvous hashing: the nearest target of an address is the same with and without the others. */
 double TargetChooser::distance(int target, const std::string& source) const {
   const Target& one = rule_.targets[target];
-  const uint32_t bits = hash(source + ' ' + one.host + ' ' + std::to_string(one.port));
+  std::string key = source + ' ' + one.host + ' ' + std::to_string(one.port);
+  if (!one.dialer.empty()) key += ' ' + one.dialer;
+  const uint32_t bits = hash(key);
   return -std::log((bits + 0.5) / 4294967296.0) / weight(target);
 }
 

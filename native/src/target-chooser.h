@@ -39,6 +39,7 @@ class TargetChooser {
   }
 
   Rule& rule_;
+  const int targets_;  // of the rule itself
   std::shared_ptr<const TargetWeights> weights_;
   bool is_last_resort_ = false;  // of the present choice
   std::vector<double> credits_;  // by target: of the smooth weighted round robin

@@ -24,15 +24,16 @@ void TargetHealth::continue_from(int target, TargetHealth& other, int target_the
   failure_count_ = std::max(failure_count_, other.failure_count_);
 }
 
-bool TargetHealth::are_all_failed() {
+bool TargetHealth::are_all_failed(int first, int end) {
   const std::lock_guard lock(mutex_);
-  return std::ranges::all_of(targets_, [](const Target& target) { return target.state == State::failed; });
+  return std::all_of(targets_.begin() + first, targets_.begin() + end,
+                     [](const Target& target) { return target.state == State::failed; });
 }
 
-std::vector<int> TargetHealth::longest_failed_first() {
+std::vector<int> TargetHealth::longest_failed_first(int first, int end) {
   const std::lock_guard lock(mutex_);
-  std::vector<int> order(targets_.size());
-  std::iota(order.begin(), order.end(), 0);
+  std::vector<int> order(end - first);
+  std::iota(order.begin(), order.end(), first);
   std::stable_sort(order.begin(), order.end(),
                    [this](int a, int b) { return targets_[a].failure_number < targets_[b].failure_number; });
   return order;

@@ -22,8 +22,9 @@ class TargetHealth {
   /** Begins with what another rule knows of the same target. Called before the first attempt. */
   void continue_from(int target, TargetHealth& other, int target_there);
 
-  bool are_all_failed();
-  std::vector<int> longest_failed_first();
+  /** Judges the targets from `first` to before `end`. */
+  bool are_all_failed(int first, int end);
+  std::vector<int> longest_failed_first(int first, int end);
   /** False: the failed target is being tried already, or failed a short time ago. */
   bool is_due(int target, int64_t now_ms);
   /** Begins an attempt. False: the failed target is being tried already, or failed a short time ago. */

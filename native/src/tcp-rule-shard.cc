@@ -27,10 +27,11 @@ class TcpRuleShard::Probe final : public DialerOwner<ConnectedTarget> {
     if (dialer_) return arm(every_ms);
     if (!shard_.rule->descriptors->reserve_probe()) return arm(1 + sys::random_value<uint32_t>() % every_ms);
     arm(every_ms);
-    dialer_ = std::make_unique<Dialer>(shard_, 0, Address{}, *this);
+    dialer_ = std::make_unique<Dialer>(shard_, 0, Address{}, nullptr, nullptr, *this);
     dialer_->begin_probe(target_);
   }
   void dial_succeeded(ConnectedTarget connected) override {
+    if (!connected.endpoint) return end();
     // Errors do not matter here: the target was reachable.
     if (const auto& preamble = shard_.rule->preamble; preamble && !preamble->probe.empty())
       sys::transmit(connected.endpoint->fd(), preamble->probe.data(), preamble->probe.size());
@@ -52,8 +53,8 @@ class TcpRuleShard::Probe final : public DialerOwner<ConnectedTarget> {
 
 TcpRuleShard::TcpRuleShard(Worker& worker, std::shared_ptr<Rule> rule) : RuleShard(worker, std::move(rule)) {
   if (this->rule->probe_ms == 0 || !worker.is_primary_for(this->rule->id)) return;
-  for (size_t target = 0; target < this->rule->targets.size(); target++)
-    probes_.push_back(std::make_unique<Probe>(*this, static_cast<int>(target)));
+  for (int target = 0; target < this->rule->own_targets.end; target++)
+    probes_.push_back(std::make_unique<Probe>(*this, target));
 }
 
 TcpRuleShard::~TcpRuleShard() = default;
@@ -63,6 +64,7 @@ void TcpRuleShard::start_connection(Caller caller) {
   if (const Reason refusal = connection->enter()) {
     refuse(connection->caller_->fd(), connection->caller_address_, refusal, connection->server_name());
     connection->source_uses_.release();
+    connection->divert_use_.release();
     rule->descriptors->release(kDescriptors);
     connection->close_endpoint(std::move(connection->caller_), Connection::Ending::reset);
     worker.loop.delete_later(std::move(connection));

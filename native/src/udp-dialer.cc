@@ -9,9 +9,13 @@
 
 namespace sluice {
 
-void UdpDialer::begin() {
+void UdpDialer::begin(const Divert* divert) {
   TargetHealth& health = shard_.rule->health;
-  if (!chooser() && health.are_all_failed()) failed_targets_ = health.longest_failed_first();
+  targets_ = shard_.rule->targets_of(divert);
+  chooser_ = divert == nullptr ? shard_.chooser.get() : nullptr;
+  first_target_ = targets_.first;
+  if (chooser_ == nullptr && health.are_all_failed(targets_.first, targets_.end))
+    failed_targets_ = health.longest_failed_first(targets_.first, targets_.end);
   try_next();
 }
 
@@ -26,8 +30,8 @@ void UdpDialer::begin_again(int silent_target, const Address& silent_address) {
   offset_ = 0;
   failed_targets_.clear();
   next_failed_ = 0;
-  if (!chooser() && health.are_all_failed()) {
-    failed_targets_ = health.longest_failed_first();
+  if (chooser_ == nullptr && health.are_all_failed(targets_.first, targets_.end)) {
+    failed_targets_ = health.longest_failed_first(targets_.first, targets_.end);
     std::erase(failed_targets_, silent_target);
   }
   if (target().literal) return try_next();
@@ -63,7 +67,6 @@ std::shared_ptr<const ResolveAnswer> UdpDialer::resolve() {
 
 bool UdpDialer::begin_next_target() {
   TargetHealth& health = shard_.rule->health;
-  const int count = static_cast<int>(shard_.rule->targets.size());
   if (!failed_targets_.empty()) {
     if (next_failed_ == failed_targets_.size()) return false;
     target_ = failed_targets_[next_failed_++];
@@ -72,8 +75,9 @@ bool UdpDialer::begin_next_target() {
     return true;
   }
   const int64_t now_ms = shard_.worker.loop.now_ms();
-  while (chooser() ? (target_ = choose(now_ms)) >= 0 : ++offset_ < count) {
-    if (!chooser()) target_ = (first_target_ + offset_) % count;
+  while (chooser_ != nullptr ? (target_ = choose(now_ms)) >= 0 : ++offset_ < targets_.size()) {
+    if (chooser_ == nullptr)
+      target_ = targets_.first + (first_target_ - targets_.first + offset_) % targets_.size();
     if (choice_.ignores_health)
       health.begin(target_);
     else if (!health.begin_if_due(target_, now_ms))
@@ -86,12 +90,12 @@ bool UdpDialer::begin_next_target() {
 
 /** Returns a target that the flow has not tried. When it has tried all, each but the silent one gets another turn. */
 int UdpDialer::choose(int64_t now_ms) {
-  const int chosen = chooser()->next(choice_, now_ms);
+  const int chosen = chooser_->next(choice_, now_ms);
   if (chosen >= 0 || !silent_ || has_started_over_) return chosen;
   has_started_over_ = true;
-  choice_.tried.assign(shard_.rule->targets.size(), false);
+  choice_.tried.assign(targets_.size(), false);
   choice_.tried[silent_->target] = true;
-  return chooser()->next(choice_, now_ms);
+  return chooser_->next(choice_, now_ms);
 }
 
 void UdpDialer::begin_attempt() {
@@ -182,8 +186,6 @@ int UdpDialer::connect_to(const Address& address, Fd& socket) {
   if (error == -EAGAIN) ports.used_up(address, from, now_ms);
   return error;
 }
-
-TargetChooser* UdpDialer::chooser() const { return shard_.chooser.get(); }
 
 const Target& UdpDialer::target() const { return shard_.rule->targets[target_]; }
 

@@ -26,9 +26,10 @@ class UdpDialer final : private ResolveRequester {
       : shard_(shard), owner_(owner), port_index_(port_index), choice_{caller} {}
   ~UdpDialer() { cancel(); }
 
-  void begin();
+  /** Dials the targets of `divert`; null: those of the rule. */
+  void begin(const Divert* divert);
   /**
-   * Dials for a flow whose target does not answer: an address that its name has got since, else the next target, else
+   * Dials for a flow without an answer from its target: an address that its name has got since, else the next target, else
    * another address of the name. Fails without a socket if there is none of them.
    */
   void begin_again(int silent_target, const Address& silent_address);
@@ -48,12 +49,13 @@ class UdpDialer final : private ResolveRequester {
   bool connect(const std::vector<Address>& order);
   int connect_to(const Address& address, Fd& socket);
   const Target& target() const;
-  TargetChooser* chooser() const;
 
   UdpRuleShard& shard_;
   DialerOwner<ConnectedUdpTarget>& owner_;
   const int port_index_;
-  TargetChooser::Dial choice_;  // for a rule with a balance
+  TargetChooser::Dial choice_;  // of the chooser
+  TargetRange targets_{};
+  TargetChooser* chooser_ = nullptr;  // null: the targets are dialed in order
   int target_ = -1;
   int first_target_ = 0;
   int offset_ = -1;  // from it

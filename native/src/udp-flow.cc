@@ -42,13 +42,14 @@ UdpFlow::UdpFlow(UdpRuleShard& shard, const UdpPath& path, const NamedCaller& ca
       dialer_(shard, path.port_index, caller.source, *this) {}
 
 Reason UdpFlow::enter() {
-  const Reason refusal = shard_.enter_source(caller_.source, source_uses_);
+  Reason refusal = shard_.enter_source(caller_.source, source_uses_);
+  if (refusal == kNoReason) refusal = shard_.enter_divert(caller_.source, divert_, divert_use_);
   return refusal != kNoReason ? refusal : admission_.enter(shard_.worker.loop.now_us());
 }
 
 void UdpFlow::begin(int datagrams) {
   expected_ = datagrams;
-  dialer_.begin();
+  dialer_.begin(divert_);
   expected_ = 0;
 }
 
@@ -109,6 +110,7 @@ void UdpFlow::end(ConnectionEnd why, Reason refusal) {
   attempt_.abandon();
   use_.release();
   source_uses_.release();
+  divert_use_.release();
   admission_.leave();
   buffered_.reset();
   if (shard_.rule->report_ends) report_end(why, refusal);
@@ -137,7 +139,7 @@ void UdpFlow::dial_again(int64_t now_ms) {
 /** Counts as a failure of the target, unless it is the only one or answers other flows. */
 void UdpFlow::count_silence(int64_t now_ms) {
   shard_.record_silence(address_);
-  if (shard_.rule->targets.size() < 2 || shard_.rule->has_replied_since(target_index_, unanswered_since_ms_)) return;
+  if (shard_.rule->targets_of(divert_).size() < 2 || shard_.rule->has_replied_since(target_index_, unanswered_since_ms_)) return;
   if (has_replied_) reopen_attempt();
   has_replied_ = false;
   attempt_.fail("no_answer", now_ms);
@@ -149,9 +151,11 @@ void UdpFlow::check_silence(int64_t now_ms) {
 
 bool UdpFlow::is_stranded(const Rule& current) {
   if (!shard_.is_closed() || !has_no_answer(shard_.worker.loop.now_ms())) return false;
-  if (current.targets.size() != 1) return true;
+  const Divert* divert = divert_ != nullptr ? current.same_divert(*divert_) : nullptr;
+  const TargetRange offered = current.targets_of(divert);
+  if ((divert == nullptr) != (divert_ == nullptr) || offered.size() != 1) return true;
   const Target& own = shard_.rule->targets[target_index_];
-  const Target& only = current.targets.front();
+  const Target& only = current.targets[offered.first];
   return only.host != own.host || only.port != own.port;
 }
 
@@ -168,7 +172,7 @@ bool UdpFlow::leave_target(const ConnectedUdpTarget& next) {
   if (has_ended_) return false;
   settle();
   shard_.worker.loop.unwatch(target_.get());
-  shard_.record_redial(target_index_, address_, next.attempt.target(), next.address);
+  if (divert_ == nullptr) shard_.record_redial(target_index_, address_, next.attempt.target(), next.address);
   needs_preamble_ = shard_.rule->preamble != nullptr;
   has_replied_ = false;
   unanswered_since_ms_ = shard_.worker.loop.now_ms();
@@ -188,7 +192,7 @@ void UdpFlow::dial_succeeded(ConnectedUdpTarget connected) {
   if (const int error = shard_.worker.loop.watch(target_.get(), *this, EPOLLIN))
     return refuse(shard_.worker.context.local_refusal(-error));
   shard_.counters.targets[target_index_].connections.add(1);
-  if (connected.is_failover) shard_.counters.failovers.add(1);
+  if (connected.is_failover && divert_ == nullptr) shard_.counters.failovers.add(1);
   send_buffered();
 }
 
@@ -328,7 +332,8 @@ OpenConnection UdpFlow::row() const {
           .source = caller_.source,
           .listen = listen_address(),
           .target = address_,
-          .target_index = target_index_,
+          .target_index = shard_.index_in_group(target_index_, divert_),
+          .divert = shard_.name_of(divert_),
           .age_ms = now_ms - opened_ms_,
           .idle_ms = now_ms - last_active_ms_,
           .bytes = bytes_,
@@ -343,12 +348,13 @@ void UdpFlow::report_end(ConnectionEnd why, Reason refusal) {
                            .source = caller_.source,
                            .listen = listen_address(),
                            .target = address_,
-                           .target_index = target_index_,
+                           .target_index = shard_.index_in_group(target_index_, divert_),
                            .opened_at_ms = sys::unix_ms() - duration_ms,
                            .duration_ms = duration_ms,
                            .bytes = bytes_,
                            .end = why,
-                           .refusal = refusal});
+                           .refusal = refusal,
+                           .divert = shard_.name_of(divert_)});
 }
 
 /** Ends the flow after an ICMP error. The caller's next datagram begins a new flow. */
@@ -357,7 +363,8 @@ void UdpFlow::evict(int error) {
   if (has_ended_ || reason == nullptr) return;
   is_evicted_ = true;
   admission_.undo_datagrams(Direction::in, std::exchange(unsettled_, {}).bytes);
-  shard_.record_eviction(target_index_, address_, error);
+  shard_.record_refusal(address_);
+  if (divert_ == nullptr) shard_.report_eviction(target_index_, error);
   if (!attempt_.is_open()) reopen_attempt();
   attempt_.fail(reason, shard_.worker.loop.now_ms());
   end(ConnectionEnd::target_unreachable);

@@ -22,7 +22,7 @@ class UdpFlow final : public FdWatcher, private UdpSender, private DialerOwner<C
  public:
   UdpFlow(UdpRuleShard& shard, const UdpPath& path, const NamedCaller& caller);
 
-  /** Enters the limits of its source and the rule's meters, or returns the reason of the refusal. */
+  /** Enters the limits of its source, its divert and the rule's meters, or returns the reason of the refusal. */
   Reason enter();
   /** Starts dialing for this many datagrams, which follow; the flow may end within the call. */
   void begin(int datagrams);
@@ -110,6 +110,8 @@ class UdpFlow final : public FdWatcher, private UdpSender, private DialerOwner<C
   TargetAttempt attempt_;
   TargetUse use_;
   SourceUses source_uses_;
+  const Divert* divert_ = nullptr;  // null: the targets of the rule
+  DivertUse divert_use_;
   std::string preamble_;  // written for the first datagram
   std::unique_ptr<std::vector<std::vector<std::byte>>> buffered_;  // until there is a target
   int expected_ = 0;  // datagrams that have arrived and are not buffered yet

@@ -276,8 +276,11 @@ std::vector<Address> UdpRuleShard::dial_order(const std::vector<Address>& addres
   return order;
 }
 
-void UdpRuleShard::record_eviction(int target, const Address& address, int error) {
+void UdpRuleShard::record_refusal(const Address& address) {
   rule->avoided.add(address, worker.loop.now_ms(), kRefusalMemoryMs);
+}
+
+void UdpRuleShard::report_eviction(int target, int error) {
   worker.context.events.push_advisory({.kind = EngineEvent::Kind::flow_evicted,
                                        .id = rule->id,
                                        .target = target,

@@ -32,7 +32,9 @@ class UdpRuleShard final : public RuleShard {
   UdpBatch& batch() const { return worker.udp_batch; }
   /** Orders addresses as TCP dials them, but those with a recent ICMP error or without an answer come last. */
   std::vector<Address> dial_order(const std::vector<Address>& addresses, uint16_t port);
-  void record_eviction(int target, const Address& address, int error);
+  /** Remembers an address with an ICMP error, for `dial_order`. */
+  void record_refusal(const Address& address);
+  void report_eviction(int target, int error);
   /** Remembers an address that does not answer, for `dial_order`. */
   void record_silence(const Address& address);
   /** Reports that a flow has left a target. At most 8 reports per second, because they are only examples. */

@@ -33,6 +33,11 @@ class WaitingCallers {
   };
   using Networks = std::list<Network>;
   class Place {
+   public:
+    /** Called on the caller's thread. */
+    bool has_left() const { return caller == nullptr; }
+
+   private:
     friend class WaitingCallers;
     WaitingCaller* caller;  // used on its own thread only; null: it has left
     EventLoop* loop;        // of that thread

@@ -34,6 +34,7 @@ Worker::Worker(EngineContext& context, size_t index, size_t count)
     : context(context),
       index(index),
       names(loop, context.events, index, count),
+      target_dials(context.events, index, count),
       pipes(context, loop),
       count_(count),
       connection_id_(sys::random_value<std::array<char, 16>>()) {}

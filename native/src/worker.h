@@ -16,6 +16,7 @@
 #include "open-connections.h"
 #include "pipe-pool.h"
 #include "rule.h"
+#include "target-dials.h"
 #include "udp-batch.h"
 #include "waiting-callers.h"
 
@@ -71,6 +72,7 @@ class Worker {
   const size_t index;
   EventLoop loop;
   Names names;
+  TargetDials target_dials;
   LocalAddresses local_addresses{loop};
   PipePool pipes;
   std::array<char, 16 * 1024> buffer;  // for copying; no bytes stay in it
