@@ -2,15 +2,16 @@
 import { timestamp } from '../kernel/base/clock.ts'
 import { type Release, Releases } from '../kernel/base/releases.ts'
 import { type AgentOptions, type Components, openComponents } from './components.ts'
-import { type Bundle, markRevoked } from './link/bundle.ts'
-import { openHello } from './link/hello.ts'
-import { Link, type LinkOptions } from './link/link.ts'
-import { aborted } from './link/wait.ts'
 import { openControlSocket } from './local/control-socket.ts'
 import type { Question } from './local/protocol.ts'
 import { statusCommand } from './local/status-command.ts'
+import type { AgentPhase } from './plugin.ts'
 import { type ConfiguredPlugins, PluginSet } from './plugins/plugin-set.ts'
 import { openReload, type Reloadable } from './reload.ts'
+import { type Bundle, markRevoked } from './stream/bundle.ts'
+import { openHello } from './stream/hello.ts'
+import { ServerConnection, type ServerConnectionOptions } from './stream/server-connection.ts'
+import { aborted } from './stream/wait.ts'
 
 export interface Signals {
   /** Stops the agent in order: connections drain, the last counts are reported. */
@@ -37,7 +38,7 @@ export async function runAgent(options: RunOptions, { stop, cut, onReload }: Sig
   const { log, reread = async () => options } = options
   const plugins = new PluginSet(options, log)
   const releases = new Releases()
-  const stopLink = new AbortController()
+  const disconnect = new AbortController()
   try {
     const components = openComponents(options, plugins, releases.defer)
     const { call, objects } = components
@@ -46,19 +47,33 @@ export async function runAgent(options: RunOptions, { stop, cut, onReload }: Sig
     await objects.restore()
     releases.defer(options.clock.every(sampleMs, call.takeSample))
 
-    const link = new Link(linkOptions(options, plugins, components), stopLink.signal)
-    releases.defer(await openLocal({ options, plugins, components, link }))
-    const linked = link.run()
-    const reload = openReload({ reread, plugins, components, link, log })
-    onReload?.(() => void reload())
-    const revoked = await Promise.race([linked, aborted(stop)])
+    const endpoint = (): string => connection.status().endpoint
+    const connection = new ServerConnection(
+      connectionOptions({ options, plugins, components, endpoint }),
+      disconnect.signal
+    )
+    releases.defer(await openLocal({ options, plugins, components, connection }))
+    const connected = connection.run()
+    let isStopping = false
+    const enter = (phase: AgentPhase): void => {
+      if (isStopping) return // a reload ends later
+      isStopping = phase === 'stopping'
+      for (const plugin of plugins.all) plugin.lifecycle?.(phase, call)
+    }
+    const reload = openReload({ reread, plugins, components, connection, enter, log })
+    onReload?.(() => {
+      if (!isStopping) void reload()
+    })
+    enter('up')
+    const revoked = await Promise.race([connected, aborted(stop)])
+    enter('stopping')
     if (revoked) await closeRevoked(options, components, revoked)
     else await stopInOrder(options, plugins, components, cut)
-    stopLink.abort()
-    await linked
+    disconnect.abort()
+    await connected
     return revoked ? 'revoked' : 'stopped'
   } finally {
-    stopLink.abort()
+    disconnect.abort()
     await releases.run()
   }
 }
@@ -67,14 +82,14 @@ interface Running {
   readonly options: AgentOptions
   readonly plugins: PluginSet
   readonly components: Components
-  readonly link: Link
+  readonly connection: ServerConnection
 }
 
 /** Opens the socket for the command line: `status`, and the commands of the current plugins. */
-function openLocal({ options, plugins, components, link }: Running): Promise<Release> {
+function openLocal({ options, plugins, components, connection }: Running): Promise<Release> {
   const { stateDir, clock, log } = options
   const { call } = components
-  const status = statusCommand({ options, components, link, plugins: () => plugins.all })
+  const status = statusCommand({ options, components, connection, plugins: () => plugins.all })
   const commands = plugins.derived(all => [
     status,
     ...all.flatMap(({ commands = [] }) =>
@@ -87,8 +102,17 @@ function openLocal({ options, plugins, components, link }: Running): Promise<Rel
   return openControlSocket({ stateDir, commands, clock, log })
 }
 
+interface ConnectionParts extends Pick<Running, 'options' | 'plugins' | 'components'> {
+  readonly endpoint: () => string // of the current session
+}
+
 /** Codec and handlers are read for each stream, since plugins can change. */
-function linkOptions(options: AgentOptions, plugins: PluginSet, components: Components): LinkOptions {
+function connectionOptions({
+  options,
+  plugins,
+  components,
+  endpoint
+}: ConnectionParts): ServerConnectionOptions {
   const { version, bundleFile, clock, log, random } = options
   const { codec, objects, journal, handlers, call } = components
   const hello = openHello(() => plugins.all, version)
@@ -111,7 +135,8 @@ function linkOptions(options: AgentOptions, plugins: PluginSet, components: Comp
     },
     connected(channel, { parts }, signal) {
       objects.attach(channel)
-      const stream = { ...channel, welcomePart: (key: string) => parts[key], signal }
+      const welcomePart = (key: string) => parts[key]
+      const stream = { ...channel, endpoint: endpoint(), welcomePart, signal }
       for (const plugin of plugins.all) plugin.connected?.(stream, call)
     },
     disconnected: () => objects.detach(),

@@ -5,12 +5,12 @@ import { Type } from '../kernel/cli/args.ts'
 import { type Column, type Command, defineCommand } from '../kernel/cli/command.ts'
 import { pathArgument } from '../kernel/platform/path-problem.ts'
 import { ownVersion } from '../kernel/platform/version.ts'
-import { readUri } from './link/read-uri.ts'
 import { askAgent } from './local/ask-agent.ts'
 import { runningArgs, stateDirOf } from './local/running-args.ts'
 import type { AgentStatus } from './local/status-command.ts'
 import type { AgentStart } from './main.ts'
 import type { ObjectFailure } from './plugin.ts'
+import { readUri } from './stream/read-uri.ts'
 
 const commonArgs = {
   config: Type.Optional(Type.String({ description: 'TOML configuration of the agent.' })),

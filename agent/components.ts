@@ -10,14 +10,16 @@ import type { Engine, EngineEvent, EngineOptions } from './engine/engine.ts'
 import { openEngineLog } from './engine/engine-log.ts'
 import type { HostBoot } from './journal/host-boot.ts'
 import { type Journal, openJournal } from './journal/journal.ts'
-import { readBundle } from './link/bundle.ts'
 import { ManagedObjects } from './objects/managed-objects.ts'
 import { openObjectStore } from './objects/object-store.ts'
 import { type AgentCall, type AgentPlugin, messagesOf } from './plugin.ts'
 import type { PluginSet } from './plugins/plugin-set.ts'
 import type { Resolver } from './resolver/resolver.ts'
+import { openAgentDial } from './rules/agent-dial.ts'
+import { openAgentHost } from './rules/agent-host.ts'
 import { openAgentTime } from './rules/agent-time.ts'
 import { openConnections } from './rules/connections.ts'
+import { type ExitKeys, openExits } from './rules/exits.ts'
 import { FieldRules } from './rules/field-rules.ts'
 import type { Guardrails } from './rules/guardrails.ts'
 import { Meters } from './rules/meters.ts'
@@ -25,9 +27,11 @@ import { openPaths } from './rules/paths.ts'
 import { openPlanner } from './rules/planner.ts'
 import { openRuleClosings } from './rules/rule-closings.ts'
 import { Rules } from './rules/rules.ts'
+import { openTargetDials, type TargetDials } from './rules/target-dials.ts'
 import { openQueues, type Queues } from './state/queues.ts'
 import { openRuleSettings } from './state/rule-settings.ts'
 import { lockStateDir, lockWaitMs, openStateDatabase, type StateDatabase } from './state/state-database.ts'
+import { readBundle } from './stream/bundle.ts'
 import { messages as endpointMessages } from './wire/endpoints.ts'
 import { messages as pinMessages } from './wire/next-pin.ts'
 
@@ -38,6 +42,7 @@ export interface AgentOptions {
   readonly bind: readonly string[] // see EngineOptions
   readonly guardrails: Guardrails
   readonly idleProbe?: boolean // probes rules without traffic; default: false
+  readonly exits?: ExitKeys // default: all are allowed
   readonly stateDir: string
   readonly bundleFile: string
   readonly version: string
@@ -57,9 +62,22 @@ export interface Components {
   readonly handlers: () => readonly BoundHandler[]
   /** The services that plugins get. */
   readonly call: AgentCall
-  setGuardrails(next: Guardrails): void
-  setIdleProbe(next: boolean): void
+  setLimits(next: GivenLimits): void
 }
+
+/** The part of the configuration that can change while the agent runs. */
+interface Limits {
+  readonly guardrails: Guardrails
+  readonly idleProbe: boolean
+  readonly exits: ExitKeys
+}
+type GivenLimits = Pick<AgentOptions, keyof Limits>
+
+const limitsOf = ({
+  guardrails,
+  idleProbe = false,
+  exits = { allow_exit: true, exit_entries: [] }
+}: GivenLimits): Limits => ({ guardrails, idleProbe, exits })
 
 /** Subtracted from the time of a sample: an overloaded engine thread can count sent bytes this late. */
 const countingDelayMs = 100
@@ -71,7 +89,7 @@ export function openComponents(
   defer: (release: Release) => void
 ): Components {
   const { stateDir, clock, log } = options
-  let { guardrails, idleProbe = false } = options
+  let limits = limitsOf(options)
   const { db, journalDb, setLockWaits } = openDatabases(stateDir, defer)
   const codec = plugins.derived(openAgentCodec)
   const queues = openQueues({ db: journalDb, clock, log })
@@ -85,7 +103,7 @@ export function openComponents(
   defer(engine.stop)
 
   const planner = plugins.derived(all =>
-    openPlanner({ plugins: all, codec: codec(), guardrails: () => guardrails, call: () => call })
+    openPlanner({ plugins: all, codec: codec(), guardrails: () => limits.guardrails, call: () => call })
   )
   const meters = new Meters(engine)
   const closings = openRuleClosings({ meters, clock, drainMs: () => settings.current().drainMs })
@@ -106,8 +124,10 @@ export function openComponents(
   })
   const kinds = plugins.derived(all => all.flatMap(({ kinds }) => kinds ?? []))
   const objects = new ManagedObjects({ store: openObjectStore(db), kinds, call: () => call, clock, log })
-  const call = openCall(options, {
+  const dials = openTargetDials({ plugins: () => plugins.all, rules, engine, call: () => call, clock })
+  const call: AgentCall = openCall(options, {
     engine,
+    dials,
     rules,
     meters,
     objects,
@@ -115,33 +135,31 @@ export function openComponents(
     queues,
     time,
     codec,
-    mayProbeIdle: () => idleProbe
+    limits: () => limits
   })
-  const dispatch = openDispatch(options, plugins, { engine, rules, call })
+  const dispatch = openDispatch(options, plugins, { engine, dials, rules, call })
   const handlers = plugins.derived(all => bindAll(all, objects, call))
   setLockWaits(0) // from here on, a wait would stop forwarding
-  const setGuardrails = (next: Guardrails): void => {
-    guardrails = next
+  const setLimits = (next: GivenLimits): void => {
+    limits = limitsOf(next)
   }
-  const setIdleProbe = (next: boolean): void => {
-    idleProbe = next
-  }
-  return { codec, rules, fieldRules, objects, journal, handlers, call, setGuardrails, setIdleProbe }
+  return { codec, rules, fieldRules, objects, journal, handlers, call, setLimits }
 }
 
 interface CallParts extends Pick<AgentCall, 'rules' | 'meters' | 'objects' | 'journal' | 'time'> {
   readonly engine: Engine
+  readonly dials: TargetDials
   readonly rules: Rules
   readonly meters: Meters
   readonly journal: Journal
   readonly queues: Queues
   readonly codec: () => Codec
-  readonly mayProbeIdle: () => boolean
+  readonly limits: () => Limits
 }
 
 /** Returns the services that plugins get. */
 function openCall(options: AgentOptions, parts: CallParts): AgentCall {
-  const { engine, rules, meters, objects, journal, queues, time, codec, mayProbeIdle } = parts
+  const { engine, rules, meters, objects, journal, queues, time, codec, limits } = parts
   const { clock, log, bundleFile } = options
   return {
     config: {},
@@ -153,11 +171,14 @@ function openCall(options: AgentOptions, parts: CallParts): AgentCall {
     log,
     clock,
     time,
+    host: openAgentHost({ ...options, guardrails: () => limits().guardrails, engine }),
     clientId: readBundle(bundleFile)?.client_id ?? '',
     queue: queues.open,
     changeAddresses: (name, change) => engine.changeAddresses(name, change),
     connections: openConnections({ engine, rules, meters }),
-    paths: openPaths({ ...options, rules, mayProbeIdle }),
+    paths: openPaths({ ...options, ...parts, mayProbeIdle: () => limits().idleProbe }),
+    dial: openAgentDial({ ...options, engine, rules, guardrails: () => limits().guardrails }),
+    exits: openExits(() => limits().exits),
     get codec() {
       return codec()
     }
@@ -223,7 +244,7 @@ export function openAgentCodec(plugins: readonly AgentPlugin[]): Codec {
 function openDispatch(
   { resolver, clock, log }: AgentOptions,
   plugins: PluginSet,
-  { engine, rules, call }: { readonly engine: Engine; readonly rules: Rules; readonly call: AgentCall }
+  { engine, dials, rules, call }: Pick<CallParts, 'engine' | 'dials' | 'rules'> & { readonly call: AgentCall }
 ): (event: EngineEvent) => void {
   const logEvent = openEngineLog(rules, clock, log)
   return event => {
@@ -232,6 +253,10 @@ function openDispatch(
     if (event.kind === 'resolve') {
       const owner = rules.find(event.ruleId)?.owner ?? ''
       resolver.resolve(event.host, owner).then(answer => engine.resolved(event.token, answer))
+    } else if (event.kind === 'dial') {
+      void dials.request(event)
+    } else if (event.kind === 'dial-canceled') {
+      dials.cancel(event)
     } else if (event.kind === 'closed') {
       call.journal.recordFinal(event.counters)
       rules.ended(event.counters.ruleId)

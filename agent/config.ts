@@ -34,7 +34,8 @@ function overlapIn(addresses: readonly string[]): string | null {
   }
   for (const [at, address] of addresses.entries())
     for (const other of addresses.slice(at + 1)) {
-      const [one, two] = [canonical(address), canonical(other)]
+      const one = canonical(address)
+      const two = canonical(other)
       const overlaps =
         one === two || ((isUnspecified(one) || isUnspecified(two)) && familyOf(one) === familyOf(two))
       if (overlaps) return `has ${address} and ${other}, which overlap; remove one of them`
@@ -83,6 +84,14 @@ export const agentKeys = Type.Object({
     default: [],
     description:
       'Ports and ranges of this machine that no rule may use as target, on any of its addresses: those of a sluice server. The port of metrics_listen is always denied.'
+  }),
+  allow_exit: Type.Boolean({
+    default: true,
+    description: 'This agent may dial targets and forward for rules of other clients; false: it refuses.'
+  }),
+  exit_entries: Type.Array(Type.String({ pattern: '^[^\\x00-\\x1f\\x7f]{1,255}$' }), {
+    default: [],
+    description: 'Ids or names of the clients for which it does so; empty: all.'
   }),
   engine: Type.Union([Type.Literal('auto'), Type.Literal('native'), Type.Literal('portable')], {
     default: 'auto',

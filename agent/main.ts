@@ -13,15 +13,15 @@ import { type AgentConfig, type ConfigSources, pluginConfigs, readAgentConfig } 
 import type { Engine, EngineOptions } from './engine/engine.ts'
 import { type EngineSelection, logSelection, selectEngine } from './engine/select-engine.ts'
 import { hostBoot } from './journal/host-boot.ts'
-import { type Bundle, readBundle } from './link/bundle.ts'
-import { enroll, parseEnrollmentUri } from './link/enroll.ts'
-import { openHello } from './link/hello.ts'
 import type { AgentPlugin } from './plugin.ts'
 import { loadAgentPlugins } from './plugins/load-agent-plugins.ts'
 import type { Reloadable } from './reload.ts'
 import { openResolver } from './resolver/resolver.ts'
 import { requirePrivateDir } from './state/require-private-dir.ts'
 import { isStateDirLocked } from './state/state-database.ts'
+import { type Bundle, readBundle } from './stream/bundle.ts'
+import { enroll, parseEnrollmentUri } from './stream/enroll.ts'
+import { openHello } from './stream/hello.ts'
 
 export interface AgentStart extends ConfigSources {
   readonly bundleFile: string | undefined // default: <state dir>/bundle.json
@@ -71,7 +71,8 @@ export async function startAgent(
     plugins: [...plugins, ...internal],
     configs,
     guardrails: config.guardrails,
-    idleProbe: config.idle_probe
+    idleProbe: config.idle_probe,
+    exits: config
   })
   const reread = async () => {
     const next = await readSetup(start, log)

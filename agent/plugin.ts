@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Static, TObject, TSchema, Type } from 'typebox'
 import type { Clock } from '../kernel/base/clock.ts'
 import type { Log } from '../kernel/base/log.ts'
@@ -8,6 +9,7 @@ import type { MessageChannel } from '../kernel/wire/rpc.ts'
 import type { AddressChange, EngineEvent, Sample } from './engine/engine.ts'
 import type { ConnectionQuery, ConnectionSelection, OpenConnection } from './engine/open-connection.ts'
 import type { Journal } from './journal/journal.ts'
+import type { AgentHost } from './rules/agent-host.ts'
 import type {
   AgentMeters,
   AgentPaths,
@@ -22,10 +24,19 @@ import type {
   RuleSpec,
   TargetEvent
 } from './rules/contract.ts'
+import type { AgentDial, AgentExits, Dialed, TargetDial } from './rules/dial-contract.ts'
 import type { AgentQueue } from './state/queues.ts'
+import { type DeclaredObject, objectMessages } from './wire/derived-object.ts'
 import { type DeclaredField, fieldMessage, type Sent } from './wire/rule-field.ts'
+import {
+  type DeclaredTargetField,
+  type SentTargetsSchema,
+  targetFieldKey,
+  targetFieldMessage
+} from './wire/target-field.ts'
 
 export type { Metric } from '../kernel/base/metric.ts'
+export type { Divert, DivertCounters } from './engine/divert.ts'
 export {
   type Counters,
   type EngineTarget,
@@ -35,7 +46,10 @@ export {
 } from './engine/engine.ts'
 export type { Preamble, PreambleField, PreamblePart } from './engine/preamble.ts'
 export type { AddressGuard, SourceLimit } from './engine/source-guard.ts'
+export { FairEviction } from './net/fair-eviction.ts'
+export type { AgentHost } from './rules/agent-host.ts'
 export type * from './rules/contract.ts'
+export type * from './rules/dial-contract.ts'
 export type { AgentQueue } from './state/queues.ts'
 export { ruleKind } from './wire/rule-kind.ts'
 
@@ -62,12 +76,22 @@ export interface AgentPlugin {
   plan?(draft: EngineRuleDraft, rule: RuleSpec, call: AgentCall): void
   /** Makes the draft of every rule stricter after all plugins have planned. Must be pure, like `plan`. */
   tighten?(draft: EngineRuleDraft, rule: RuleSpec, call: AgentCall): void
+  /**
+   * Dials a target of which a plan names this plugin as `dialer`; only the plugin itself can. An error, and no answer within
+   * 10 s, are the failures 'internal' and 'timeout'. While the plugin is not loaded, its targets are refused: 'no_dialer'.
+   */
+  dial?(request: TargetDial, call: AgentCall): Promise<Dialed>
   /** Kinds of managed objects that this half applies. */
   readonly kinds?: readonly AgentObjectKind[]
   /** Receives every event of the engine before the agent handles it, and each `TargetEvent`. */
   event?(event: EngineEvent | TargetEvent, call: AgentCall): void
   /** Called when a control stream is up. End the work for this stream when `stream.signal` is aborted. */
   connected?(stream: ControlStream, call: AgentCall): void
+  /**
+   * Called when the agent is 'up': saved rules are in force, and it answers commands. 'reloading': a reload begins, and
+   * 'up' follows, also if it is refused. 'stopping': before connections drain.
+   */
+  lifecycle?(phase: AgentPhase, call: AgentCall): void
   /** Sends last reports when the agent stops in order. The agent waits for 3 s. The stream can be down. */
   stopping?(call: AgentCall): Promise<void>
   /**
@@ -89,8 +113,11 @@ export interface AgentPlugin {
   start?(scope: AgentScope): Promise<void>
 }
 
-export interface AgentScope {
-  readonly call: AgentCall
+export type AgentPhase = 'up' | 'reloading' | 'stopping'
+
+/** C: the plugin's configuration. */
+export interface AgentScope<C = unknown> {
+  readonly call: AgentCall<C>
   readonly defer: (release: Release) => void
   /** The current metrics of all plugins, for the plugin that serves them. */
   readonly metrics: readonly PluginMetrics[]
@@ -110,6 +137,7 @@ export interface PluginMetrics {
 
 /** A control stream to the server that has been welcomed. */
 export interface ControlStream extends MessageChannel {
+  readonly endpoint: string // host:port of the server
   /** Returns the part of Welcome that the server half of a plugin set under this key. */
   welcomePart(key: string): Uint8Array | undefined
   readonly signal: AbortSignal // aborted when the stream has ended
@@ -177,10 +205,26 @@ export function defineField(field: AgentField | (DeclaredField & Hooks<TSchema>)
   return 'message' in field ? field : { ...field, message: fieldMessage(field) }
 }
 
-/** Returns the messages of a half, those of its fields included. */
-export const messagesOf = ({ messages = [], fields = [] }: AgentPlugin): readonly Message[] => [
-  ...new Set([...messages, ...fields.map(({ message }) => message)])
-]
+/**
+ * Returns the agent half of a property of targets. Its value is {values: [{target, value}]}: `target` is an index of
+ * `RuleSpec.targets`, and targets without a value are missing.
+ */
+export const defineTargetField = <B extends TSchema, S extends TSchema>(
+  field: DeclaredTargetField<B, S> & Hooks<SentTargetsSchema<B, S>>
+): AgentField<SentTargetsSchema<B, S>> => ({
+  ...field,
+  key: targetFieldKey(field.key),
+  message: targetFieldMessage(field)
+})
+
+/** Returns the messages of a half, those of its fields and derived objects included. */
+export const messagesOf = ({ messages = [], fields = [], kinds = [] }: AgentPlugin): readonly Message[] => {
+  const own = new Map([...messages, ...fields.map(({ message }) => message)].map(one => [one.name, one]))
+  const ofKinds = kinds.flatMap(({ push, remove }) =>
+    [push, remove].flatMap(request => (request ? [request, request.response] : []))
+  )
+  return [...new Map([...ofKinds.map(one => [one.name, one] as const), ...own]).values()]
+}
 
 /** Returns the capabilities that a half announces, those of its fields included. */
 export const capabilitiesOf = ({ capabilities = {}, fields = [] }: AgentPlugin): Record<string, string> => ({
@@ -249,6 +293,33 @@ export function defineObjectKind<
   return kind
 }
 
+/** The hooks of the agent half of a derived object. `id` is that of the rule. */
+interface DerivedObjectHooks<V> {
+  /** Puts the object in force, or throws Refused. Called for every saved object after a restart. */
+  apply(id: string, body: V, call: AgentCall): Promise<void>
+  /** Resolves when the object is out of force for new connections. `done` settles when its drain has ended. */
+  withdraw(id: string, removal: 'drain' | 'cut', call: AgentCall): Promise<{ readonly done: Promise<void> }>
+}
+
+/** Returns the agent half of an object that the server derives from rules of other clients. Add it to `kinds`. */
+export function defineDerivedObject<B extends TObject>({
+  kind,
+  body,
+  apply,
+  withdraw
+}: DeclaredObject<B> & DerivedObjectHooks<Static<B>>): AgentObjectKind {
+  return defineObjectKind({
+    kind,
+    ...objectMessages({ kind, body }),
+    readPush: ({ id, revision }) => ({ id, revision, attempts: 'once' }),
+    readRemove: change => change,
+    answer: (id, revision) => ({ id, revision }),
+    isEqual: (object, other) => isDeepStrictEqual(object.body, other.body),
+    apply: (id, object, call) => apply(id, object.body, call),
+    withdraw
+  })
+}
+
 /** The change that a push or a removal requests. */
 export interface ObjectChange {
   readonly id: string
@@ -276,6 +347,10 @@ export interface AgentCall<C = unknown> {
   readonly time: AgentTime
   readonly connections: AgentConnections
   readonly paths: AgentPaths
+  readonly host: AgentHost
+  /** Dials a target for another agent. */
+  readonly dial: AgentDial
+  readonly exits: AgentExits
   /**
    * Changes a named set of addresses and prefixes in the engine. Guards in drafts refer to it. Start the name with the
    * plugin's. The set is not saved. An invalid prefix throws and changes nothing.

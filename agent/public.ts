@@ -4,6 +4,7 @@ export type { Metric } from '../kernel/base/metric.ts'
 export { type Capability, defineMessage, defineRequest, Refused, respond } from '../kernel/wire/message.ts'
 export type { Balance } from './engine/balance.ts'
 export type { DialFrom } from './engine/dial-from.ts'
+export type { Divert, DivertCounters, RefusalBeyond } from './engine/divert.ts'
 export type { ConnectionEnd, EndedConnection } from './engine/ended-connection.ts'
 export type { EngineEvent, Filter, Filters, Match, Meter, Rate } from './engine/engine.ts'
 export type { FirstRead } from './engine/first-read.ts'
@@ -13,19 +14,29 @@ export {
   type AgentCall,
   type AgentCommand,
   type AgentConnections,
+  type AgentDial,
+  type AgentDialed,
+  type AgentExits,
   type AgentField,
+  type AgentHost,
   type AgentObjectKind,
   type AgentPaths,
+  type AgentPhase,
   type AgentPlugin,
   type AgentQueue,
+  type AgentScope,
   type AgentTime,
   type AskedCaller,
   type Closing,
   type ConnectionFilter,
   type ControlStream,
+  type Dialed,
+  type DialedConnection,
   defineCommand,
+  defineDerivedObject,
   defineField,
   defineObjectKind,
+  defineTargetField,
   type Ejection,
   type EngineRuleDraft,
   type ExplainStep,
@@ -35,8 +46,11 @@ export {
   type RecentRefusals,
   type RulePath,
   type RuleSpec,
+  type TargetDial,
   type TargetEvent,
   type TargetShare,
   type TargetStanding
 } from './plugin.ts'
+export type { DeclaredObject } from './wire/derived-object.ts'
 export type { DeclaredField } from './wire/rule-field.ts'
+export type { DeclaredTargetField } from './wire/target-field.ts'

@@ -6,7 +6,9 @@ export interface EndedConnection {
   readonly ruleId: number
   readonly source: SocketAddress // from the header, if there is a first read
   readonly listen: SocketAddress // where the caller connected, or a flow's last datagram arrived
-  readonly target: (SocketAddress & { readonly index: number }) | null // null: none was connected
+  /** `index`: among the targets of its rule, or of its divert. null: none was connected. */
+  readonly target: (SocketAddress & { readonly index: number }) | null
+  readonly divert: string | null // name of the divert that took the caller; null: the rule's own targets
   readonly serverName: string | null // the TLS name that the caller asks for, if the engine has read it
   readonly openedAt: number // ms since 1970, by the wall clock at the end
   readonly durationMs: number

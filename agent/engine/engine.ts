@@ -1,15 +1,21 @@
+import type { Duplex } from 'node:stream'
 import type { Balance } from './balance.ts'
 import type { DialFrom } from './dial-from.ts'
+import type { DialAnswer, DialCanceled, DialRequest } from './dial-request.ts'
+import type { Divert, DivertCounters } from './divert.ts'
 import type { EndedConnection } from './ended-connection.ts'
+import type { EngineTarget } from './engine-target.ts'
 import type { FirstRead } from './first-read.ts'
 import type { ConnectionQuery, ConnectionSelection, OpenConnections } from './open-connection.ts'
 import type { Preamble } from './preamble.ts'
 import type { AddressGuard, ReplyCap, SourceLimit } from './source-guard.ts'
 
+export type { EngineTarget } from './engine-target.ts'
+
 /**
  * A data plane: the native engine (C++, Linux) or the portable one (Node). It knows ports, TLS names, targets, filters
  * and meters. Users, quotas and grants belong to the agent. All values are plain data. The native engine moves bytes on
- * separate threads and needs JavaScript only to resolve names.
+ * separate threads and needs JavaScript only to resolve names, and for targets with a dialer.
  */
 export interface Engine {
   /**
@@ -42,10 +48,19 @@ export interface Engine {
    * `live: 'reset'` reset what they no longer allow. An invalid prefix throws EINVAL and changes nothing.
    */
   changeAddresses(name: string, change: AddressChange): void
+  /** Returns the reason of the guard that refuses a new caller with this address; null: none does. */
+  guardRefusal(ruleId: number, address: string): string | null
+  /** Returns the name of the divert that takes a new caller with this address; null: none. */
+  divertOf(ruleId: number, address: string): string | null
   /** Returns a page of the open connections and flows. Throws EINVAL for an invalid prefix or address. */
   connections(query: ConnectionQuery): OpenConnections
   /** Resets the selected connections and flows; returns their number. Throws EINVAL like `connections`. */
   endConnections(selection: ConnectionSelection): number
+  /**
+   * Reserves a descriptor for a dial that the agent makes for an owner, within its equal share. Its rules can be closed.
+   * Returns the function that releases it, to be called once; null: none is left.
+   */
+  reserveDescriptor(owner: string): (() => void) | null
   /** Replaces the weights of a rule with `balance`, for new connections and flows. */
   setWeights(ruleId: number, weights: readonly number[]): void
   /** Replaces `EngineRule.shares` of a rule with `balance`, for new connections and flows. */
@@ -58,6 +73,16 @@ export interface Engine {
   removeMeter(id: number): void
   /** Answers a 'resolve' event. */
   resolved(token: number, answer: Resolved): void
+  /**
+   * Answers a 'dial' event. Returns the target's end of the connection, which the caller of this method owns; null: it is
+   * not needed, since nobody waits for it or the dial was a probe.
+   *
+   * The stream stands for the target: its bytes go to the caller, and `end` is the target's FIN. Destroying it before its
+   * end has finished is the target's RST: the caller gets the bytes before it, then RST. The caller's RST, and a reset by
+   * the engine, are an error ECONNRESET after the caller's bytes. Everything else, such as meters, idle time and records,
+   * is as for a dialed target. Bytes count as delivered when the stream has accepted them.
+   */
+  dialed(token: number, answer: DialAnswer): Promise<Duplex | null>
   /** Returns a copy of all counters. They start at 0 when a rule opens or a meter is created. */
   sample(): Sample
   /** Resets all connections and ends the engine's threads. A second call has no effect. */
@@ -82,11 +107,16 @@ export interface EngineRule extends Filters {
    */
   readonly name: string | null
   /**
-   * Takes connections that match no name or are not TLS, and callers whose ClientHello is not whole after 3 s or at their
-   * FIN. A fallback that is alone on its port takes all.
+   * Takes connections that match no name or are not TLS, and callers that have sent no whole ClientHello after 3 s or at
+   * their FIN. A fallback that is alone on its port takes all.
    */
   readonly fallback: boolean
   readonly targets: readonly EngineTarget[] // in order of priority
+  /**
+   * Judged for a caller that filters and source limits allow, before the meters. The first divert with the caller's address
+   * in a set takes it.
+   */
+  readonly diverts: readonly Divert[]
   readonly balance: Balance | null // null: targets are dialed in order of priority
   /**
    * For a rule with `balance`, by target: the share of its weight that applies now, 0 to 1. A target with 0 is ejected: it
@@ -116,11 +146,6 @@ export interface EngineRule extends Filters {
   readonly firstRead: FirstRead | null
   readonly preamble: Preamble | null // null: the target gets only the caller's bytes
   readonly replyCap: ReplyCap | null // UDP; null: replies are not capped
-}
-
-export interface EngineTarget {
-  readonly host: string // an address, or a DNS name that a 'resolve' event resolves
-  readonly port: number
 }
 
 /** Limits for the traffic of one or more rules. null is unlimited. A UDP flow counts as a connection. */
@@ -154,7 +179,7 @@ export interface Budget {
 
 export interface Filters {
   readonly source: Filter | null // checks the caller's address and port when a connection is accepted
-  readonly target: readonly Filter[] // check the address and the configured host of every dial; all must allow it
+  readonly target: readonly Filter[] // check the address and the configured host of every dial by the engine; all must allow it
   readonly addressGuards: readonly AddressGuard[] // checked after `source`; the first that refuses counts
   readonly sourceLimits: readonly SourceLimit[] // checked last, in this order
 }
@@ -213,13 +238,15 @@ export interface Counters {
   readonly ruleId: number
   readonly ports: readonly PortCounters[]
   readonly targets: readonly TargetCounters[] // in the order of the rule's targets
+  readonly diverts: readonly DivertCounters[] // in the order of the rule's diverts
   readonly connectionsTotal: number // connections and flows
   readonly dnsFailures: number
   /** Connections and flows that connected after another target had failed, and flows that were dialed again. */
   readonly targetFailovers: number
   readonly flowsDroppedOverflow: number // datagrams without a flow at `flowCap`
   /**
-   * Refused connections and datagrams by reason. A connection has one reason: that of a filter, a meter or `firstRead`,
+   * Refused connections and datagrams by reason. A connection has one reason: that of a filter, a divert, a meter or
+   * `firstRead`,
    * 'loop' (the target is a listener of this engine), 'no_target' (no target connected), 'sni_miss', 'sni_timeout' or
    * 'sni_overflow'. 'owner_share': see `EngineRule.owner`. If this host lacks something: 'descriptors', 'no_memory', or
    * 'no_local_port' (all local ports to the target are in use or in TIME_WAIT). A connection that matches no rule counts
@@ -269,12 +296,14 @@ export interface MeterCounters {
 }
 
 /**
- * Events of the engine. 'resolve', 'closed', 'target-health' and 'meter-empty' are always delivered. 'connections-ended'
+ * Events of the engine. 'resolve', 'dial', 'dial-canceled', 'closed', 'target-health' and 'meter-empty' are always delivered. 'connections-ended'
  * counts the records that it drops. The others are advisory: they can be dropped under load, see `Sample.eventsDropped`.
  * An engine reports 'dns-failed' as often as a log needs it: callers can cause thousands per second.
  */
 export type EngineEvent =
   | { readonly kind: 'resolve'; readonly token: number; readonly ruleId: number; readonly host: string }
+  | DialRequest
+  | DialCanceled
   | { readonly kind: 'closed'; readonly counters: Counters }
   | { readonly kind: 'dns-failed'; readonly ruleId: number; readonly host: string; readonly reason: string }
   | {

@@ -33,7 +33,9 @@ export interface OpenConnection {
   readonly ruleId: number
   readonly source: SocketAddress // from the header, if there is a first read
   readonly listen: SocketAddress
-  readonly target: (SocketAddress & { readonly index: number }) | null // null: still dialing
+  /** `index`: among the targets of its rule, or of its divert. null: still dialing. */
+  readonly target: (SocketAddress & { readonly index: number }) | null
+  readonly divert: string | null // name of the divert that took the caller; null: the rule's own targets
   readonly ageMs: number
   readonly idleMs: number // since a byte was delivered, or a datagram seen
   readonly bytesIn: number // delivered, as in Counters

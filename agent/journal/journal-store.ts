@@ -15,7 +15,7 @@ interface NumberedRow extends JournalRow {
   readonly seq: number // of the row's last change
 }
 
-export interface Epoch {
+interface Epoch {
   readonly number: number
   readonly epoch: string // random id, as the server knows it
   readonly seq: number // of the last change of a row

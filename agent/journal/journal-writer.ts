@@ -6,7 +6,7 @@ import type { StateDatabase } from '../state/state-database.ts'
 import { type Deliveries, deliveriesIn } from './deliveries.ts'
 import type { EngineCounters } from './engine-counters.ts'
 import { type HostBoot, uptimeResolutionMs } from './host-boot.ts'
-import type { Epoch, JournalStore } from './journal-store.ts'
+import type { Gap, JournalStore } from './journal-store.ts'
 import { foldMinutes, pruneJournal } from './retention.ts'
 import { openServerTime, type ServerTime } from './server-time.ts'
 
@@ -25,12 +25,13 @@ const retentionMs = 60_000
 const failureLogMs = 60_000
 
 export class JournalWriter {
-  readonly epoch: number
   readonly #options: WriterOptions
+  readonly #gap: Gap | null // before the epoch of this run
+  #epoch: number | null = null // null: it is not written yet
   readonly #serverTime: ServerTime
   // Times of the monotonic clock:
   #countedAt: number // everything that was delivered before is written
-  #syncedAt: number
+  #syncedAt = Number.NEGATIVE_INFINITY
   #prunedAt = Number.NEGATIVE_INFINITY
   #failedAt = Number.NEGATIVE_INFINITY
   #isTimeSaved = true
@@ -44,8 +45,19 @@ export class JournalWriter {
       offsetMs: this.#savedOffsetMs()
     })
     this.#countedAt = options.clock.monotonic()
-    this.epoch = this.#beginEpoch(last)
-    this.#syncedAt = options.clock.monotonic()
+    this.#gap = last?.isClosed === 0 ? { fromMs: last.writtenAt, toMs: this.now() } : null
+    this.guard(() => this.epoch())
+  }
+
+  /**
+   * Returns the epoch of this run. Each start begins one: two copies of one state directory must not continue the same
+   * totals. Throws while it cannot be written, because the disk is full: the agent forwards, and counts in memory.
+   */
+  epoch(): number {
+    if (this.#epoch !== null) return this.#epoch
+    this.#epoch = this.#options.store.beginEpoch(this.#gap, this.#serverTime.at(this.#countedAt))
+    this.#sync() // else a power failure could undo it, and the previous epoch would look closed
+    return this.#epoch
   }
 
   now(): number {
@@ -80,8 +92,9 @@ export class JournalWriter {
   saveTime(): void {
     if (this.#isTimeSaved) return
     const { store } = this.#options
+    const epoch = this.epoch()
     store.transaction(() => {
-      this.#setWritten()
+      this.#setWritten(epoch)
       this.#saveOffset()
       if (this.#gapMovedMs > 0) store.moveGapEnds(this.#gapMovedMs)
     })
@@ -89,13 +102,18 @@ export class JournalWriter {
     this.#isTimeSaved = true
   }
 
+  /** Never throws: a full disk must not keep the agent from an orderly end. The next epoch then begins with a gap. */
   close(): void {
-    const { store, clock } = this.#options
-    this.#write(clock.monotonic())
-    this.saveTime()
-    this.#setWritten()
-    store.close(this.epoch)
-    store.sync()
+    const { store, clock, log } = this.#options
+    try {
+      this.#write(clock.monotonic())
+      this.saveTime()
+      this.#setWritten(this.epoch())
+      store.close(this.epoch())
+      store.sync()
+    } catch (error) {
+      log.error('journal.write_failed', `the last counts may be lost: ${String(error)}`)
+    }
   }
 
   /** Logs a failure of `work`, at most once a minute. */
@@ -110,32 +128,30 @@ export class JournalWriter {
     }
   }
 
-  /** Each start begins an epoch: two copies of one state directory must not continue the same totals. */
-  #beginEpoch(last: Epoch | undefined): number {
-    const { store } = this.#options
-    const gap = last?.isClosed === 0 ? { fromMs: last.writtenAt, toMs: this.now() } : null
-    const epoch = store.beginEpoch(gap, this.now())
-    store.sync() // else a power failure could undo it, and the previous epoch would look closed
-    return epoch
-  }
-
   /** If the write fails, the next one includes the counts. */
   #write(untilMs: number): void {
     const { store, deliveries, counters } = this.#options
     const changes = counters.unwritten(Math.floor(this.now() / 60_000) * 60)
-    if (changes.length > 0)
+    if (changes.length > 0) {
+      const epoch = this.epoch()
       store.transaction(() => {
-        const firstSeq = store.write(this.epoch, changes)
-        deliveries.add(this.epoch, deliveriesIn(changes, firstSeq))
-        store.setWritten(this.epoch, this.#serverTime.at(untilMs))
+        const firstSeq = store.write(epoch, changes)
+        deliveries.add(epoch, deliveriesIn(changes, firstSeq))
+        store.setWritten(epoch, this.#serverTime.at(untilMs))
       })
+    }
     counters.markWritten()
     this.#countedAt = untilMs
   }
 
   /** Stores where a gap would begin: the time at which all rules were counted last. */
-  #setWritten(): void {
-    this.#options.store.setWritten(this.epoch, this.#serverTime.at(this.#countedAt))
+  #setWritten(epoch: number): void {
+    this.#options.store.setWritten(epoch, this.#serverTime.at(this.#countedAt))
+  }
+
+  #sync(): void {
+    this.#options.store.sync()
+    this.#syncedAt = this.#options.clock.monotonic()
   }
 
   /** Returns the server's time minus the monotonic clock, derived from the uptime; null: unknown. */
@@ -156,15 +172,15 @@ export class JournalWriter {
   #maintain(): void {
     const { db, clock, store, counters } = this.#options
     const now = clock.monotonic()
+    const epoch = this.epoch()
     if (now - this.#prunedAt >= retentionMs) {
       foldMinutes(db, store, this.now())
       const openRules = counters.rules().map(({ id }) => id)
-      pruneJournal(db, this.epoch, openRules, this.now())
+      pruneJournal(db, epoch, openRules, this.now())
       this.#prunedAt = now
     }
     if (now - this.#syncedAt < syncMs) return
-    this.#setWritten()
-    store.sync()
-    this.#syncedAt = now
+    this.#setWritten(epoch)
+    this.#sync()
   }
 }

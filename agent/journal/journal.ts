@@ -76,6 +76,7 @@ export function openJournal({
   let unreconciled: Readonly<Record<string, number>> | null = null // null: all is reconciled
 
   function* pending(limit: number): Iterable<Batch> {
+    const current = writer.epoch()
     writer.saveTime() // else a gap could be reported with a wrong end
     reconcile()
     deliveries.beginReport()
@@ -85,7 +86,7 @@ export function openJournal({
         const rows = store.takePending(number, { after, until }, limit)
         isDone = rows.length < limit
         const seq = (isDone ? undefined : rows.at(-1)?.seq) ?? until
-        const isLast = isDone && number === writer.epoch
+        const isLast = isDone && number === current
         if (rows.length > 0 || isLast || (isDone && gap)) yield { epoch, seq, gap, rows, isLast }
         after = seq
       }

@@ -1,8 +1,8 @@
 // The command `sluice agent status` of a running agent.
 import { timestamp } from '../../kernel/base/clock.ts'
 import type { AgentOptions, Components } from '../components.ts'
-import type { Link } from '../link/link.ts'
 import { type AgentPlugin, capabilitiesOf, type ObjectFailure } from '../plugin.ts'
+import type { ServerConnection } from '../stream/server-connection.ts'
 import { ruleKind } from '../wire/rule-kind.ts'
 import type { LocalCommand } from './control-socket.ts'
 
@@ -30,7 +30,7 @@ interface LoadedPlugin {
 interface Running {
   readonly options: Pick<AgentOptions, 'version' | 'engineName'>
   readonly components: Pick<Components, 'rules' | 'objects' | 'call'>
-  readonly link: Pick<Link, 'status'>
+  readonly connection: Pick<ServerConnection, 'status'>
   readonly plugins: () => readonly AgentPlugin[]
 }
 
@@ -41,9 +41,9 @@ export const statusCommand = (running: Running): LocalCommand => ({
   run: () => statusOf(running)
 })
 
-function statusOf({ options, components, link, plugins }: Running): AgentStatus {
+function statusOf({ options, components, connection, plugins }: Running): AgentStatus {
   const { rules, objects, call } = components
-  const { bundle, endpoint, isConnected, sinceMs, reason } = link.status()
+  const { bundle, endpoint, isConnected, sinceMs, reason } = connection.status()
   const closed = [...rules.closed()]
   const failed = objects.notInForce()
   const active = call.takeSample().rules.flatMap(({ ports }) => ports.map(port => port.active))

@@ -4,7 +4,7 @@ import { objectHandlers } from '../objects/object-handlers.ts'
 import { type AgentPlugin, capabilitiesOf, messagesOf } from '../plugin.ts'
 
 /** The version of the contract in agent/plugin.ts. */
-const contractVersion = '1.5.0'
+const contractVersion = '1.7.0'
 
 type NamesOf = (plugin: AgentPlugin) => readonly string[]
 

@@ -6,6 +6,7 @@ import type { Log } from '../../kernel/base/log.ts'
 import { pluginRelease, startPlugin } from '../../kernel/base/plugin-lifecycle.ts'
 import { containedClock, logFailure, loggedOnce } from '../../kernel/platform/plugins/containment.ts'
 import { Refused } from '../../kernel/wire/message.ts'
+import { checkDialAnswer } from '../engine/dial-request.ts'
 import { objectHandlers } from '../objects/object-handlers.ts'
 import type {
   AgentCall,
@@ -13,7 +14,9 @@ import type {
   AgentField,
   AgentObjectKind,
   AgentPlugin,
-  AgentTime
+  AgentTime,
+  Dialed,
+  DialedConnection
 } from '../plugin.ts'
 
 const kindSecs = 10
@@ -42,11 +45,16 @@ export function guardPlugin(plugin: AgentPlugin, log: Log, config: unknown): Age
       tighten: (draft, rule, call) =>
         guard.orRefuse('tighten', () => plugin.tighten?.(draft, rule, guard.call(call)))
     }),
+    ...(plugin.dial && { dial: (request, call) => guardDial(plugin, guard, [request, guard.call(call)]) }),
     event(event, call) {
       if (plugin.event) void guard.orLog('event', () => plugin.event?.(event, guard.call(call)))
     },
     connected: (stream, call) =>
       void guard.orLog('connected', () => plugin.connected?.(stream, guard.call(call))),
+    ...(plugin.lifecycle && {
+      lifecycle: (phase, call) =>
+        void guard.orLog('lifecycle', () => plugin.lifecycle?.(phase, guard.call(call)))
+    }),
     stopping: call => guard.orLog('stopping', () => plugin.stopping?.(guard.call(call))),
     ...(plugin.metrics && {
       metrics: async call => (await runAs(name, () => plugin.metrics?.(guard.call(call)))) ?? []
@@ -70,6 +78,43 @@ export function guardPlugin(plugin: AgentPlugin, log: Log, config: unknown): Age
       )
   }
 }
+
+/** Never rejects: an error is the failure 'internal'. */
+async function guardDial(
+  plugin: AgentPlugin,
+  guard: Guard,
+  given: Parameters<NonNullable<AgentPlugin['dial']>>
+): Promise<Dialed> {
+  let dialed: Dialed = { ok: false, reason: 'internal', isRefusal: false }
+  await guard.orLog('dial', async () => {
+    const answer = await plugin.dial?.(...given)
+    if (!answer) return
+    try {
+      checkDialAnswer(answer)
+    } catch (error) {
+      if (answer.ok) answer.cancel()
+      throw error
+    }
+    dialed = answer.ok ? guardConnection(answer, guard) : answer
+  })
+  return dialed
+}
+
+const guardConnection = (connection: DialedConnection, guard: Guard): DialedConnection => ({
+  ok: true,
+  address: connection.address,
+  port: connection.port,
+  carry: stream =>
+    void guard.orLog('carry', () => {
+      try {
+        connection.carry(stream)
+      } catch (error) {
+        stream.destroy()
+        throw error
+      }
+    }),
+  cancel: () => void guard.orLog('cancel', () => connection.cancel())
+})
 
 const guardCommand = (command: AgentCommand, guard: Guard): AgentCommand => ({
   ...command,

@@ -9,6 +9,10 @@ export interface CompiledGuard extends Pick<AddressGuard, 'live' | 'refusal'> {
   refuses(address: string): boolean
 }
 
+/** Returns the reason of the first guard that refuses a canonical address, or null. */
+export const refusalBy = (guards: readonly CompiledGuard[], address: string): string | null =>
+  guards.find(({ refuses }) => refuses(address))?.refusal ?? null
+
 export const compileGuards = (
   { addressGuards }: Filters,
   setOf: (name: string) => AddressSet

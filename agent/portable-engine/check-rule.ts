@@ -1,7 +1,9 @@
 import { checkBalance } from '../engine/balance.ts'
 import { checkDialFrom } from '../engine/dial-from.ts'
+import { checkDiverts } from '../engine/divert.ts'
 import type { EngineRule } from '../engine/engine.ts'
 import { engineFault } from '../engine/engine-fault.ts'
+import { checkDialers } from '../engine/engine-target.ts'
 import { checkFirstRead } from '../engine/first-read.ts'
 import { checkPreamble } from '../engine/preamble.ts'
 
@@ -20,6 +22,8 @@ export function checkRule(rule: EngineRule): void {
   if (firstRead) checkFirstRead(firstRead)
   if (preamble) checkPreamble(preamble)
   if (balance) checkBalance(balance, rule)
+  checkDiverts(rule)
+  checkDialers(rule)
   for (const { host, port } of targets)
     if (!isPort(port) || !isPort(port + to - from))
       throw engineFault('EINVAL', `target ${host}: ${port} to ${port + to - from} is not a port range`)

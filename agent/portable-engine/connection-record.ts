@@ -15,6 +15,7 @@ export class ConnectionRecord {
   readonly openedAt = performance.now()
   readonly bytes = { in: 0, out: 0 }
   activeAt = this.openedAt // time of the last delivered byte
+  divert: string | null = null // name, once the caller is admitted
   #listen: SocketAddress
   #target: EndedConnection['target'] = null
   #closed: ConnectionEnd | null = null
@@ -67,6 +68,7 @@ export class ConnectionRecord {
       listen: this.#listen,
       target: this.#target,
       serverName: this.serverName,
+      divert: this.divert,
       openedAt: Math.floor(systemClock.now() - durationMs),
       durationMs: Math.floor(durationMs),
       bytesIn: this.bytes.in,

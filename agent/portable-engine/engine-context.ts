@@ -6,6 +6,7 @@ import type { Descriptors } from './net/descriptors.ts'
 import type { LocalPorts } from './net/local-ports.ts'
 import type { OwnPorts } from './net/own-ports.ts'
 import type { SourceLimits } from './source-limits.ts'
+import type { AskForDial } from './target-dials.ts'
 import type { PeekHistogram } from './tcp/peek-histogram.ts'
 import type { PeerWatch } from './tcp/peer-watch.ts'
 
@@ -24,4 +25,6 @@ export interface EngineContext {
   emit(event: EngineEvent): void
   /** Returns the addresses of a DNS name. Asks the agent if they are unknown. */
   resolve(ruleId: number, host: string): Promise<Resolved>
+  /** Lets the agent dial a target with a dialer. */
+  readonly askForDial: AskForDial
 }

@@ -79,7 +79,7 @@ const keys: Readonly<Record<ConnectionSort, (live: Live, now: number) => number>
 
 function rowOf({ live, key }: Keyed, now: number): OpenConnection {
   const { record, listen, activeAt, heldBy } = live
-  const { id, ruleId, source, target, bytes } = record
+  const { id, ruleId, source, target, divert, bytes } = record
   return {
     id,
     key,
@@ -87,6 +87,7 @@ function rowOf({ live, key }: Keyed, now: number): OpenConnection {
     source,
     listen,
     target,
+    divert,
     heldBy,
     ageMs: ageOf(live, now),
     idleMs: Math.max(0, Math.floor(now - activeAt)),

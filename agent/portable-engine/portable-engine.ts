@@ -14,6 +14,7 @@ import { LocalPorts } from './net/local-ports.ts'
 import { OwnPorts } from './net/own-ports.ts'
 import { pageOf, selectConnections } from './open-connections.ts'
 import { SourceLimits } from './source-limits.ts'
+import { TargetDials } from './target-dials.ts'
 import { TargetNames } from './target-names.ts'
 import { Listeners } from './tcp/listeners.ts'
 import { PeekHistogram } from './tcp/peek-histogram.ts'
@@ -31,6 +32,7 @@ class PortableEngine implements Engine {
   readonly #meters = new Meters(meterId => this.#events.emit({ kind: 'meter-empty', meterId }))
   readonly #peeks = new PeekHistogram()
   readonly #names = new TargetNames(event => this.#events.emit(event))
+  readonly #dials = new TargetDials(event => this.#events.emit(event))
   readonly #ended = new EndedConnections(event => this.#events.emit(event))
   readonly #addressSets = new Map<string, AddressSet>() // by name
   readonly #tcp: EngineContext
@@ -51,7 +53,8 @@ class PortableEngine implements Engine {
       sourceLimits: new SourceLimits(),
       addressSet: this.#addressSet,
       emit: this.#events.emit,
-      resolve: (ruleId: number, host: string) => this.#names.resolve(ruleId, host)
+      resolve: (ruleId: number, host: string) => this.#names.resolve(ruleId, host),
+      askForDial: this.#dials.ask
     }
     this.#tcp = { ...shared, ownPorts: new OwnPorts(bind) }
     this.#udp = { ...shared, ownPorts: new OwnPorts(bind) }
@@ -99,6 +102,11 @@ class PortableEngine implements Engine {
     for (const live of ending) live.end()
     return ending.length
   }
+  readonly reserveDescriptor: Engine['reserveDescriptor'] = owner => this.#tcp.descriptors.reserveOwn(owner)
+  readonly guardRefusal: Engine['guardRefusal'] = (ruleId, address) =>
+    this.#rules.get(ruleId)?.state.guardRefusal(address) ?? null
+  readonly divertOf: Engine['divertOf'] = (ruleId, address) =>
+    this.#rules.get(ruleId)?.state.divertOf(address) ?? null
   readonly setWeights: Engine['setWeights'] = (ruleId, weights) =>
     this.#rules.get(ruleId)?.state.setWeights(weights)
   readonly setShares: Engine['setShares'] = (ruleId, shares) =>
@@ -109,6 +117,7 @@ class PortableEngine implements Engine {
     if (!this.#stopping) this.#meters.setBudget(meterId, budget)
   }
   readonly resolved: Engine['resolved'] = (token, answer) => this.#names.answered(token, answer)
+  readonly dialed: Engine['dialed'] = (token, answer) => this.#dials.answered(token, answer)
   readonly sample: Engine['sample'] = () => ({
     rules: [...this.#rules.values()].map(({ state }) => snapshot(state.counters)),
     meters: this.#meters.sample(),

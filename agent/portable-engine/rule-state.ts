@@ -2,16 +2,17 @@
 import { isIP } from 'node:net'
 import { checkShares, checkWeights } from '../engine/balance.ts'
 import type { SocketAddress } from '../engine/ended-connection.ts'
-import type { EngineRule, EngineTarget, Filters } from '../engine/engine.ts'
+import type { EngineRule, Filters } from '../engine/engine.ts'
 import type { SourceLimit } from '../engine/source-guard.ts'
 import { canonicalAddress } from '../net/address.ts'
 import type { AddressSet } from '../net/address-set.ts'
 import { type CompiledFilters, compileFilters } from '../net/compile-filters.ts'
-import { type CompiledGuard, compileGuards } from './address-guards.ts'
+import { type CompiledGuard, compileGuards, refusalBy } from './address-guards.ts'
 import { ConnectionRecord } from './connection-record.ts'
 import type { EngineContext } from './engine-context.ts'
 import { type LiveCounters, type LivePortCounters, zeroCounters } from './live-counters.ts'
-import type { MeterChain } from './meters/meter-chain.ts'
+import { type Diverted, LiveDivert } from './live-divert.ts'
+import type { Admission, MeterChain } from './meters/meter-chain.ts'
 import type { Waiter } from './meters/waiter.ts'
 import type { DescriptorShare, Descriptors } from './net/descriptors.ts'
 import type { DialFailure } from './net/dial-failure.ts'
@@ -19,17 +20,26 @@ import type { LocalPorts } from './net/local-ports.ts'
 import { compileSenderCheck, type SenderCheck } from './sender-check.ts'
 import type { Entered } from './source-limits.ts'
 import { TargetChooser } from './target-chooser.ts'
-import { type Attempt, type Choose, TargetHealth } from './target-health.ts'
+import type { AskForDial } from './target-dials.ts'
+import { TargetGroup } from './target-group.ts'
+import { TargetHealth } from './target-health.ts'
 import type { PeerWatch } from './tcp/peer-watch.ts'
 import { writePreamble } from './write-preamble.ts'
 
 /** Returns the addresses of a caller. Called only if needed. */
 export type Addresses = () => readonly [source: SocketAddress, listen: SocketAddress]
 
+/** The place of a caller in the limits, and its targets. */
+export interface Entry {
+  readonly admission: Admission
+  readonly targets: TargetGroup
+}
+
 export class RuleState {
   readonly rule: EngineRule
   readonly counters: LiveCounters
-  readonly health: TargetHealth
+  readonly targets: TargetGroup // of the rule itself
+  readonly #diverts: readonly LiveDivert[]
   readonly meters: MeterChain
   readonly firstRead: SenderCheck | null
   readonly #ending = Promise.withResolvers<void>()
@@ -40,6 +50,7 @@ export class RuleState {
   readonly peers: PeerWatch
   readonly share: DescriptorShare
   readonly localPorts: LocalPorts
+  readonly askForDial: AskForDial
   readonly #context: EngineContext
   readonly #chooser: TargetChooser | null
   readonly #reset = new Set<number>() // targets
@@ -51,20 +62,58 @@ export class RuleState {
   constructor(rule: EngineRule, context: EngineContext, replaced: RuleState | null) {
     this.rule = rule
     this.counters = zeroCounters(rule)
-    this.health = new TargetHealth(rule, this.counters.targets, context.emit)
-    if (replaced) this.health.continueFrom(replaced.health, indicesIn(rule.targets, replaced.rule.targets))
     this.#chooser = rule.balance && new TargetChooser(rule.balance, rule, this.counters.targets)
+    this.targets = new TargetGroup({
+      rule,
+      divert: null,
+      targets: rule.targets,
+      counters: this.counters.targets,
+      health: new TargetHealth(rule, this.counters.targets, context.emit),
+      chooser: this.#chooser
+    })
+    this.#diverts = rule.diverts.map((divert, index) => {
+      const counters = this.counters.diverts[index]?.targets ?? []
+      const health = new TargetHealth(rule, counters, () => {}) // its changes are no events of the rule
+      const { name, targets } = divert
+      const group = new TargetGroup({ rule, divert: name, targets, counters, health, chooser: null })
+      return new LiveDivert(divert, group, context.addressSet)
+    })
+    if (replaced) this.#continueFrom(replaced)
     this.meters = context.meters.chain(rule.meters)
     this.firstRead = rule.firstRead && compileSenderCheck(rule.firstRead)
     this.descriptors = context.descriptors
     this.peers = context.peers
     this.localPorts = context.localPorts
+    this.askForDial = context.askForDial
     this.#context = context
     this.#filters = compileFilters(rule)
     this.#guards = compileGuards(rule, context.addressSet)
     this.#limits = rule.sourceLimits
     this.share = context.descriptors.join(rule.owner)
     void this.ended.then(() => context.descriptors.leave(this.share))
+  }
+
+  #continueFrom(replaced: RuleState): void {
+    this.targets.continueFrom(replaced.targets)
+    for (const divert of this.#diverts) {
+      const same = replaced.#diverts.find(({ targets }) => targets.divert === divert.targets.divert)
+      if (same) divert.continueFrom(same)
+    }
+  }
+
+  /** Returns the targets of the divert with this name, or those of the rule for null. */
+  targetsOf(divert: string | null): TargetGroup | undefined {
+    if (divert === null) return this.targets
+    return this.#diverts.find(({ targets }) => targets.divert === divert)?.targets
+  }
+
+  /** Returns the name of the divert of a new caller, or null. */
+  divertOf(address: string): string | null {
+    return this.#divertOf(canonicalAddress(address))?.targets.divert ?? null
+  }
+
+  #divertOf(address: string): LiveDivert | undefined {
+    return this.#diverts.find(divert => divert.matches(address))
   }
 
   setFilters(filters: Filters): void {
@@ -97,31 +146,6 @@ export class RuleState {
 
   isReset(target: number): boolean {
     return this.#reset.has(target)
-  }
-
-  /** Yields attempts at targets, the best first, for a caller with this address. */
-  attempts(source: string): Iterable<Attempt> {
-    const chooser = this.#chooser
-    if (!chooser) return this.health.attempts()
-    const address = canonicalAddress(source)
-    return this.health.chosenAttempts((targets, of) => chooser.choose(targets, address, of))
-  }
-
-  /**
-   * Yields attempts at other targets, for a flow that this target has not answered. With a balance, first those that the
-   * flow has not `tried`.
-   */
-  *attemptsAfter(target: number, source: string, tried: Set<number>): Iterable<Attempt> {
-    const chooser = this.#chooser
-    if (!chooser) return yield* this.health.attemptsAfter(target)
-    const address = canonicalAddress(source)
-    const choose: Choose = (targets, of) => chooser.choose(targets, address, of)
-    if (this.rule.targets.every((_, index) => tried.has(index))) tried.clear()
-    tried.add(target)
-    for (const attempt of this.health.chosenAttempts(choose, tried)) {
-      tried.add(attempt.index)
-      yield attempt
-    }
   }
 
   countRejection(reason: string, count = 1): void {
@@ -157,17 +181,36 @@ export class RuleState {
     return this.#sourceRefusal(address, port, guards)
   }
 
-  #sourceRefusal(address: string, port: number, guards: readonly CompiledGuard[]): string | null {
-    const canonical = canonicalAddress(address)
-    const refusing = () => guards.find(({ refuses }) => refuses(canonical))?.refusal ?? null
-    return this.#filters.source(canonical, port, null) ?? refusing()
+  /** Returns the reason of the guard that refuses a new caller, or null. */
+  guardRefusal(address: string): string | null {
+    return refusalBy(this.#guards, canonicalAddress(address))
   }
 
-  /** Enters the limits of a caller's source, then the meters, or none of them. */
-  enter(address: string, waiter: Waiter | null): ReturnType<MeterChain['enter']> {
-    const entered = this.#enterSource(address)
-    if ('refusal' in entered) return entered
-    return this.meters.enter(waiter, entered.leave)
+  #sourceRefusal(address: string, port: number, guards: readonly CompiledGuard[]): string | null {
+    const canonical = canonicalAddress(address)
+    return this.#filters.source(canonical, port, null) ?? refusalBy(guards, canonical)
+  }
+
+  /** Enters the limits of a caller's source, then its divert, then the meters, or none of them. */
+  enter(address: string, waiter: Waiter | null): Entry | { readonly refusal: string } {
+    const source = this.#enterSource(address)
+    if ('refusal' in source) return source
+    const diverted = this.#enterDivert(address)
+    if ('refusal' in diverted) {
+      source.leave()
+      return diverted
+    }
+    const admission = this.meters.enter(waiter, () => {
+      diverted.leave()
+      source.leave()
+    })
+    return 'refusal' in admission ? admission : { admission, targets: diverted.targets }
+  }
+
+  #enterDivert(address: string): Diverted {
+    const own: Diverted = { targets: this.targets, leave() {} }
+    if (this.#diverts.length === 0) return own
+    return this.#divertOf(canonicalAddress(address))?.enter() ?? own
   }
 
   /** Counts a caller for its source. A proxy in front is not a source. */
@@ -217,14 +260,6 @@ export class RuleState {
     return counters
   }
 
-  /** Returns a target's host and counters, and its port for callers of `listenPort`. */
-  target(index: number, listenPort: number) {
-    const target = this.rule.targets[index]
-    const counters = this.counters.targets[index]
-    if (!target || !counters) throw new TypeError(`the rule has no target ${index}`)
-    return { index, host: target.host, port: target.port + listenPort - this.rule.from, counters }
-  }
-
   /** Returns the canonical addresses of a target's host. The signal ends the wait for DNS. */
   async addressesOf(host: string, signal: AbortSignal): Promise<readonly string[] | DialFailure> {
     if (isIP(host) !== 0) return [canonicalAddress(host)]
@@ -241,7 +276,3 @@ export class RuleState {
     return { failure: answer.reason, isLookup: true }
   }
 }
-
-/** Returns for each target its index in `others`, or -1. */
-const indicesIn = (targets: readonly EngineTarget[], others: readonly EngineTarget[]): number[] =>
-  targets.map(({ host, port }) => others.findIndex(other => other.host === host && other.port === port))

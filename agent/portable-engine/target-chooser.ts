@@ -95,8 +95,9 @@ export class TargetChooser {
 
   /** Weighted rendezvous hashing: removing other targets does not change the nearest target of an address. */
   #distance(target: number, source: string): number {
-    const { host = '', port = 0 } = this.#targets[target] ?? {}
-    return -Math.log((hash(`${source} ${host} ${port}`) + 0.5) / 2 ** 32) / this.#weight(target)
+    const { host = '', port = 0, dialer, path } = this.#targets[target] ?? {}
+    const key = [source, host, port, ...(dialer === undefined ? [] : [dialer, path ?? ''])].join(' ')
+    return -Math.log((hash(key) + 0.5) / 2 ** 32) / this.#weight(target)
   }
 }
 

@@ -50,7 +50,7 @@ export function dnsLookup(servers?: readonly string[]): Lookup {
 
 interface Search {
   readonly names: readonly string[] // absolute, in order
-  /** The name whose addresses are known. If it fails now, the addresses of the next name are those of another host. */
+  /** The name with known addresses. If it fails now, the addresses of the next name are those of another host. */
   readonly known: string | null
 }
 

@@ -2,6 +2,7 @@
 import type { Static, TSchema } from 'typebox'
 import type { Release } from '../../kernel/base/releases.ts'
 import type { Message } from '../../kernel/wire/message.ts'
+import type { Divert } from '../engine/divert.ts'
 import type {
   Budget,
   Counters,
@@ -219,11 +220,17 @@ export interface AgentPaths {
    */
   resolve(host: string, path: Pick<RulePath, 'spec' | 'plan'>): Promise<Resolved>
   /**
-   * Connects to the first target of a TCP rule, for a range to its first port, and disconnects, within 5 s. Sends only
-   * `Preamble.probe`. Counts in no statistic, and does not change which target callers get. Never dials an address that
-   * the guardrails forbid. null: the rule is not in force, or this host lacks a resource.
+   * Connects to a target of a TCP rule, by default to the first one, for a range to its first port, and disconnects, within
+   * 5 s. Sends only `Preamble.probe`; a target with a dialer gets nothing. Counts in no statistic, and does not change which
+   * target callers get. Never dials an address that the guardrails forbid. null: the rule is not in force, or this host
+   * lacks a resource.
    */
-  probe(ruleId: string): Promise<TargetProbe | null>
+  probe(ruleId: string, target?: number): Promise<TargetProbe | null>
+  /**
+   * Reserves a descriptor for a socket that a plugin opens for a rule, within the equal share of its owner. Returns a
+   * function that releases it once the socket is closed; null: none is left.
+   */
+  reserveDescriptor(path: Pick<RulePath, 'spec'>): (() => void) | null
   /** Returns false if the configuration of the agent forbids to probe rules without traffic; a reload can change it. */
   mayProbeIdle(): boolean
   /** Returns the age of a host's DNS answer in ms; null: the addresses are not from DNS. */
@@ -233,7 +240,7 @@ export interface AgentPaths {
 }
 
 export interface TargetProbe {
-  /** null: the target accepted the connection. A code of 'target-health', 'dns_' and one of Resolved, or of a filter. */
+  /** null: the target accepted the connection. A code of 'target-health', 'dns_' and one of Resolved, of a filter or dialer. */
   readonly failure: string | null
 }
 
@@ -246,6 +253,16 @@ export interface RulePath {
    * in front; the caller's address is checked later.
    */
   sourceRefusal(address: string, port: number): string | null
+  /**
+   * Returns the reason of the address guard that refuses a new caller with this address, as the sets of the engine are
+   * now, or null. With a `firstRead` pass the caller's address, not that of the sender in front.
+   */
+  guardRefusal(address: string): string | null
+  /**
+   * Returns the divert that takes a new caller with this address, as the sets of the engine are now, or null. With a
+   * `firstRead` pass the caller's address, not that of the sender in front.
+   */
+  divert(address: string): Divert | null
   /** Returns why the engine does not dial this address of a target with this host, or null. */
   targetRefusal(address: string, port: number, host: string): string | null
 }

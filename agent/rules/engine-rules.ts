@@ -1,6 +1,7 @@
 // The rules in the engine. Changes of a server's rule open a new engine rule each: the newest takes callers, and live
 // connections stay with the one that accepted them.
 import type { Engine, EngineTarget, Filters } from '../engine/engine.ts'
+import { isSameTarget } from '../engine/engine-target.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { MeterUse, RuleSpec } from '../plugin.ts'
 import type { Meters } from './meters.ts'
@@ -126,5 +127,5 @@ export class EngineRules {
   }
 }
 
-const isAmong = ({ host, port }: EngineTarget, targets: readonly EngineTarget[]): boolean =>
-  targets.some(other => other.host === host && other.port === port)
+const isAmong = (target: EngineTarget, targets: readonly EngineTarget[]): boolean =>
+  targets.some(other => isSameTarget(other, target))

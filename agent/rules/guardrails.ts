@@ -12,9 +12,11 @@ export interface GuardrailKeys {
   readonly deny_local_ports: readonly (number | string)[] // on all addresses of this machine
 }
 
+type AdmittedRule = Pick<EngineRule, 'from' | 'to' | 'targets'> & Partial<Pick<EngineRule, 'diverts'>>
+
 export interface Guardrails {
   /** Checks ports, and targets that are addresses, before a rule opens. Throws Refused. */
-  admit(rule: Pick<EngineRule, 'from' | 'to' | 'targets'>): void
+  admit(rule: AdmittedRule): void
   /** Checks the address of every dial: the address of a DNS name is not known earlier. */
   readonly filter: Filter
 }
@@ -44,15 +46,25 @@ export function openGuardrails(keys: GuardrailKeys, problems: string[]): Guardra
 
   const check = problems.length > 0 ? null : compileFilters({ source: null, target: [filter] }).target
 
-  function admit({ from, to, targets }: Pick<EngineRule, 'from' | 'to' | 'targets'>): void {
+  function admit({ from, to, targets, diverts = [] }: AdmittedRule): void {
+    const all = [
+      ...targets.map(target => ({ ...target, of: '' })),
+      ...diverts.flatMap(({ name, targets }) =>
+        targets.map(target => ({ ...target, of: ` of the divert ${name}` }))
+      )
+    ]
+    const addresses = all
+      .filter(({ host, dialer }) => isIP(host) && !dialer) // names are checked at the dial; a dialer's exit judges its targets
+      .map(target => ({ ...target, address: canonicalAddress(target.host) }))
     for (let port = from; port <= to; port++) {
       if (ports.length > 0 && !ports.some(range => includes(range, port)))
         throw new Refused(refusal, `allow_ports of this agent does not include ${port}`)
-      const denied = targets
-        .filter(({ host }) => isIP(host)) // names are checked when they are dialed
-        .find(({ host, port: first }) => check?.(canonicalAddress(host), first + port - from, null))
+      const denied = addresses.find(({ address, port: first }) => check?.(address, first + port - from, null))
       if (denied)
-        throw new Refused(refusal, `the guardrails of this agent do not allow the target ${denied.host}`)
+        throw new Refused(
+          refusal,
+          `the guardrails of this agent do not allow the target ${denied.host}${denied.of}`
+        )
     }
   }
   return { admit, filter }

@@ -1,5 +1,8 @@
+import { reasonOf } from '../../kernel/base/errors.ts'
 import { type Codec, Refused } from '../../kernel/wire/message.ts'
+import { checkDiverts } from '../engine/divert.ts'
 import type { EngineRule } from '../engine/engine.ts'
+import { checkDialers, isSameTarget } from '../engine/engine-target.ts'
 import type {
   AgentCall,
   AgentMeters,
@@ -40,7 +43,9 @@ interface Options {
 
 export function openPlanner({ plugins, codec, guardrails, call }: Options): Planner {
   const fields = new Map(
-    plugins.flatMap(({ fields = [] }) => fields.map(field => [field.key, field] as const))
+    plugins.flatMap(({ name: plugin, fields = [] }) =>
+      fields.map(field => [field.key, { ...field, plugin }] as const)
+    )
   )
   const supported = new Set(plugins.flatMap(({ shapes = [] }) => shapes.map(({ shape }) => shape)))
 
@@ -50,10 +55,10 @@ export function openPlanner({ plugins, codec, guardrails, call }: Options): Plan
       const field = fields.get(key)
       if (!field) throw new Refused('field_unknown', `this agent does not know the field ${key}`)
       const value = codec.decode(field.message, bytes) // also refuses a bad value that only `setMeters` reads
-      field.plan?.(value, draft, spec)
+      planBy(field.plugin, draft, () => field.plan?.(value, draft, spec))
     }
-    for (const plugin of plugins) plugin.plan?.(draft, spec, call())
-    for (const plugin of plugins) plugin.tighten?.(draft, spec, call())
+    for (const plugin of plugins) planBy(plugin.name, draft, () => plugin.plan?.(draft, spec, call()))
+    for (const plugin of plugins) planBy(plugin.name, draft, () => plugin.tighten?.(draft, spec, call()))
     return draft
   }
 
@@ -86,6 +91,32 @@ export function openPlanner({ plugins, codec, guardrails, call }: Options): Plan
   }
 
   return { plan, setMeters, applyOrderOf, metersOf }
+}
+
+/** Lets a plugin plan. Throws Refused, which names the plugin and the field, for invalid diverts and dialers. */
+function planBy(plugin: string, draft: EngineRuleDraft, work: () => void): void {
+  const { diverts, targets } = draft
+  work()
+  const refused = (message: string, options?: ErrorOptions) =>
+    new Refused('activation_failed', `plugin ${plugin}: ${message}`, options)
+  try {
+    if (draft.diverts !== diverts) checkDiverts(draft)
+    if (draft.diverts !== diverts || draft.targets !== targets) checkDialers(draft)
+  } catch (error) {
+    throw refused(reasonOf(error), { cause: error })
+  }
+  const stranger = draft.diverts.find(
+    divert => !diverts.includes(divert) && divert.name !== plugin && !divert.name.startsWith(`${plugin}-`)
+  )
+  if (stranger) throw refused(`diverts must be named ${plugin} or ${plugin}-SUFFIX, got ${stranger.name}`)
+  const { dialer } =
+    draft.targets.find(
+      target =>
+        target.dialer !== undefined &&
+        target.dialer !== plugin &&
+        !targets.some(before => isSameTarget(before, target))
+    ) ?? {}
+  if (dialer !== undefined) throw refused(`a target can only have the dialer ${plugin}, got ${dialer}`)
 }
 
 const closing: Omit<MeterUse, 'key'> = { refusals: defaultRefusals, isOwn: true }
@@ -121,6 +152,7 @@ const draftWithoutFields = (
   firstRead: null,
   preamble: null,
   replyCap: null,
+  diverts: [],
   source: null,
   target: [],
   addressGuards: [],

@@ -1,4 +1,4 @@
-// Connects to a rule's first target without a caller, to see whether callers would reach it.
+// Connects to a target of a rule without a caller, to see whether callers would reach it.
 import type { Resolved } from '../engine/engine.ts'
 import { canonicalAddress } from '../net/address.ts'
 import { compileFilters } from '../net/compile-filters.ts'
@@ -7,6 +7,7 @@ import { connectFirst, type Route } from '../portable-engine/tcp/happy-eyeballs.
 import { endProbe } from '../portable-engine/tcp/health-probes.ts'
 import type { TargetProbe } from './contract.ts'
 import type { Plan } from './planner.ts'
+import type { ProbedDial } from './target-dials.ts'
 
 const limitMs = 5_000
 const maxFurtherAttempts = 16 // at other addresses of names, of all probes: a quarter of the descriptors that are spare
@@ -15,9 +16,14 @@ interface Options {
   /** Returns the addresses of the host in dial order. */
   readonly resolve: (host: string) => Promise<Resolved>
   readonly isLoop: (address: string, port: number) => boolean
+  /** Lets the target's dialer dial. */
+  readonly dial: (limitMs: number) => Promise<ProbedDial>
 }
 
-export type ProbeTarget = (plan: Plan, options: Options) => Promise<TargetProbe | null>
+export type ProbeTarget = (plan: Plan, target: number, options: Options) => Promise<TargetProbe | null>
+
+/** Refusals that say nothing about the target: its dialer lacks something. */
+const lacks = ['descriptors', 'owner_share', 'no_memory', 'no_local_port', 'no_dialer']
 
 /** Returns a function that probes as the engine dials: same names, filters, source addresses and staggered attempts. */
 export function openTargetProbes(): ProbeTarget {
@@ -34,10 +40,14 @@ export function openTargetProbes(): ProbeTarget {
     }
   }
 
-  return async (plan, { resolve, isLoop }) => {
-    const [target] = plan.targets
+  return async (plan, index, { resolve, isLoop, dial }) => {
+    const target = plan.targets[index]
     if (!target) return null
-    const { host, port } = target
+    const { host, port, dialer } = target
+    if (dialer !== undefined) {
+      const { failure, isRefusal } = await dial(limitMs)
+      return isRefusal && lacks.includes(failure ?? '') ? null : { failure }
+    }
     const signal = AbortSignal.timeout(limitMs)
     const answer = await Promise.race([resolve(host), aborted(signal)])
     if (answer === null) return { failure: 'dns_timeout' }

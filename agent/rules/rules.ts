@@ -160,7 +160,10 @@ export class Rules implements AgentRules {
     return spec ? this.#shares.standings(spec) : []
   }
   find = (engineId: number) => this.#engineRules.find(engineId)?.spec
-  running = (ruleId: string): Pick<RunningRule, 'spec' | 'plan'> | undefined => this.#running.get(ruleId)
+  entry = (engineId: number): Pick<RunningRule, 'spec' | 'plan'> | undefined =>
+    this.#engineRules.find(engineId)
+  running = (ruleId: string): Pick<RunningRule, 'spec' | 'plan' | 'engineId'> | undefined =>
+    this.#running.get(ruleId)
   listens = (protocol: Plan['protocol'], port: number): boolean =>
     [...this.#running.values()].some(
       ({ plan, engineId }) =>

@@ -20,7 +20,7 @@ export class TargetShares {
     const after = before.map((standing, index) => nextStanding(standing, shares[index] ?? 1))
     this.#standings.set(
       rule.id,
-      new Map(rule.targets.map((target, index) => [targetKey(target), after[index] ?? wholeWeight]))
+      new Map(targetKeys(rule.targets).map((key, index) => [key, after[index] ?? wholeWeight]))
     )
     for (const [index, { ejection, share }] of after.entries()) {
       const previous = before[index]?.ejection ?? null
@@ -34,7 +34,7 @@ export class TargetShares {
   /** Returns the standings of the rule's targets, in their order. */
   standings({ id, targets }: Pick<RuleSpec, 'id' | 'targets'>): TargetStanding[] {
     const known = this.#standings.get(id)
-    return targets.map(target => known?.get(targetKey(target)) ?? wholeWeight)
+    return targetKeys(targets).map(key => known?.get(key) ?? wholeWeight)
   }
 
   /** Returns the shares as numbers; 0 for an ejected target. */
@@ -51,4 +51,13 @@ function nextStanding({ ejection: previous, ejections }: TargetStanding, share: 
   return { share: 0, ejection: share, ejections: isNew ? ejections + 1 : ejections }
 }
 
-const targetKey = ({ host, port }: EngineTarget): string => `${host} ${port}`
+/** Targets with the same host and port differ in a property of a plugin. Their order distinguishes them here. */
+function targetKeys(targets: readonly EngineTarget[]): string[] {
+  const seen = new Map<string, number>()
+  return targets.map(({ host, port }) => {
+    const place = `${host} ${port}`
+    const earlier = seen.get(place) ?? 0
+    seen.set(place, earlier + 1)
+    return `${place} ${earlier}`
+  })
+}

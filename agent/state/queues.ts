@@ -10,7 +10,7 @@ const maxItems = 10_000 // of a queue
 export interface AgentQueue {
   /**
    * Appends an item. All items of one turn of the event loop are written together at its end. A failed write is retried.
-   * `share` names whose item it is, for example the owner of a rule.
+   * `share` names who pays for the item, for example the owner of a rule.
    */
   push(item: string, share?: string): void
   /** Returns the oldest items, at most `max`. */
@@ -140,7 +140,7 @@ function openShares(name: string, db: StateDatabase) {
   function dropSurplus(): void {
     const total = counts.values().reduce((sum, count) => sum + count, 0)
     for (let surplus = total - maxItems; surplus > 0; ) {
-      const [share, count] = [...counts].reduce((most, one) => (one[1] > most[1] ? one : most))
+      const [share, count] = counts.entries().reduce((most, one) => (one[1] > most[1] ? one : most))
       const dropped = Math.min(surplus, count)
       drop.run(name, share, dropped)
       add(share, -dropped)

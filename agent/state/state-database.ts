@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { makePrivateDir } from '../../kernel/base/directory.ts'
-import { dataDirUnusable, Fault, reasonOf, storeInUse } from '../../kernel/base/errors.ts'
+import { dataDirUnusable, Fault, reasonOf, storeInUse, storeUnavailable } from '../../kernel/base/errors.ts'
 import type { Release } from '../../kernel/base/releases.ts'
 
 /** Values by position, or one object with values by name. Unknown names are ignored. */
@@ -33,11 +33,7 @@ export const lockWaitMs = 5_000
 
 /** Opens a connection to <dir>/state.db. A process can have several: no call yields, not even in a transaction. */
 export function openStateDatabase(dir: string, durability: Durability = 'full'): StateDatabase {
-  const db = new DatabaseSync(join(dir, 'state.db'), {
-    timeout: lockWaitMs,
-    allowUnknownNamedParameters: true
-  })
-  db.exec(`pragma journal_mode = wal; pragma synchronous = ${durability}`)
+  const db = openFile(join(dir, 'state.db'), durability)
   return {
     exec: sql => db.exec(sql),
     // The caller states the types; node:sqlite does not know them.
@@ -59,16 +55,48 @@ export function openStateDatabase(dir: string, durability: Durability = 'full'):
   }
 }
 
+/** Throws Fault. The exit code says whether a later start can succeed. */
+function openFile(file: string, durability: Durability): DatabaseSync {
+  let db: DatabaseSync | undefined
+  try {
+    db = new DatabaseSync(file, { timeout: lockWaitMs, allowUnknownNamedParameters: true })
+    db.exec(
+      `pragma journal_mode = wal; pragma synchronous = ${durability}; select count(*) from sqlite_schema`
+    )
+    return db
+  } catch (cause) {
+    db?.close()
+    if (isDamaged(cause))
+      throw new Fault(
+        dataDirUnusable,
+        `${file} is damaged: ${reasonOf(cause)}; move it away, and the server sends the rules again`,
+        { cause }
+      )
+    throw new Fault(
+      storeUnavailable,
+      `${file} cannot be opened at present: ${reasonOf(cause)}; check the space of its disk, and that it is not read-only`,
+      { cause }
+    )
+  }
+}
+
 /** Returns the first damage that SQLite finds, or null. */
 export function damageIn(db: StateDatabase): string | null {
   const found = db.prepare<[], { quick_check: string }>('pragma quick_check(1)').get()?.quick_check ?? 'ok'
   return found === 'ok' ? null : found
 }
 
-const sqliteBusy = 5 // SQLITE_BUSY, the low byte of its extended codes
+// The low bytes of SQLite's extended codes:
+const sqliteBusy = 5
+const sqliteCorrupt = 11
+const sqliteNotDatabase = 26
+
+const primaryCode = (error: unknown): number => Object(error).errcode & 0xff
 
 /** Returns whether another process has locked the database. */
-export const isLocked = (error: unknown): boolean => (Object(error).errcode & 0xff) === sqliteBusy
+export const isLocked = (error: unknown): boolean => primaryCode(error) === sqliteBusy
+
+const isDamaged = (error: unknown): boolean => [sqliteCorrupt, sqliteNotDatabase].includes(primaryCode(error))
 
 /** Returns whether an agent has locked the directory. Changes nothing. */
 export function isStateDirLocked(dir: string): boolean {
@@ -91,7 +119,7 @@ export function lockStateDir(dir: string): Release {
   let lock: DatabaseSync | undefined
   try {
     lock = new DatabaseSync(join(dir, 'lock.db'), { timeout: 0 })
-    lock.exec('begin exclusive')
+    lock.exec('pragma journal_mode = memory; begin exclusive') // a journal on disk needs space
   } catch (cause) {
     lock?.close()
     if (isLocked(cause))

@@ -21,7 +21,7 @@ export interface DeclaredField<B extends TSchema = TSchema, S extends TSchema = 
   readonly option?: string
 }
 
-type Scalar = string | number | boolean | readonly unknown[]
+export type Scalar = string | number | boolean | readonly unknown[]
 
 /** The value of a field as the agent receives it. */
 export type Sent<V> = V extends Scalar ? { value: V } : { [K in keyof V]: Exclude<V[K], null> }
@@ -38,13 +38,17 @@ export function fieldMessage<B extends TSchema, S extends TSchema>({
   sent
 }: Pick<DeclaredField<B, S>, 'key' | 'body' | 'sent'>): SentMessage<B, S> {
   const schema = sent ?? (Type.IsObject(body) ? withoutNull(body) : Type.Object({ value: body }))
-  const name = messageName(key)
   return {
-    name: `sluice.field.${name}`,
-    proto: `syntax = "proto3";\npackage sluice.field;\n${messageDefinition(name, schema)}`,
+    ...declaredMessage('sluice.field', messageName(key), schema),
     body: schema as never // its static type is that of the declaration
   }
 }
+
+/** Returns the name and the .proto text of a message with this schema. */
+export const declaredMessage = (space: string, name: string, schema: TSchema) => ({
+  name: `${space}.${name}`,
+  proto: `syntax = "proto3";\npackage ${space};\n${messageDefinition(name, schema)}`
+})
 
 /** Returns the value as `fieldMessage` carries it if the declaration has no `sent`. */
 export const sentValue = (value: unknown): Readonly<Record<string, unknown>> =>
@@ -52,7 +56,8 @@ export const sentValue = (value: unknown): Readonly<Record<string, unknown>> =>
     ? { value }
     : Object.fromEntries(Object.entries(value).filter(([, part]) => part !== null))
 
-const withoutNull = ({ properties }: Type.TObject): TSchema =>
+/** Returns the schema of an object without null parts. */
+const withoutNullParts = ({ properties }: Type.TObject): TSchema =>
   Type.Object(
     Object.fromEntries(
       Object.entries(properties).map(([key, part]) => {
@@ -62,6 +67,10 @@ const withoutNull = ({ properties }: Type.TObject): TSchema =>
     )
   )
 
+/** Returns the schema without null, at the top and in the parts of an object. */
+export const withoutNull = (schema: TSchema): TSchema =>
+  Type.IsObject(schema) ? withoutNullParts(schema) : withoutNullOption(schema)
+
 /** Returns the schema without its null option. */
 function withoutNullOption(schema: TSchema): TSchema {
   if (!Type.IsUnion(schema)) return schema
@@ -70,7 +79,8 @@ function withoutNullOption(schema: TSchema): TSchema {
   return some.length === 1 && only ? only : schema
 }
 
-const messageName = (key: string): string =>
+/** 'relay_notice' becomes 'RelayNotice'. */
+export const messageName = (key: string): string =>
   key.replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
 /** Returns the message definition as .proto text. */

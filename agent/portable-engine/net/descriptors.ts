@@ -29,21 +29,37 @@ export class Descriptors {
     this.#reserved -= count
   }
 
-  /** Adds a rule to the share of its owner. Each `join` needs one `leave`. */
+  /** Adds a rule, or a dial of the agent, to the share of its owner. Each `join` needs one `leave`. */
   join(owner: string): DescriptorShare {
     const share = this.#shares.get(owner) ?? new DescriptorShare(this, owner)
     this.#shares.set(owner, share)
-    share.rules++
+    share.members++
     return share
   }
 
   leave(share: DescriptorShare): void {
-    if (--share.rules === 0) this.#shares.delete(share.owner)
+    if (--share.members === 0) this.#shares.delete(share.owner)
   }
 
-  /** The number of descriptors that each owner with rules has a right to. An only owner has a right to all. */
+  /**
+   * Reserves one for a dial of the agent, within the part of the owner; its rules can be closed. Returns its release, to be
+   * called once; null: none is left.
+   */
+  reserveOwn(owner: string): (() => void) | null {
+    const share = this.join(owner)
+    if (!share.reserveOwn()) {
+      this.leave(share)
+      return null
+    }
+    return () => {
+      share.release(1)
+      this.leave(share)
+    }
+  }
+
+  /** The number of descriptors that each owner with rules or dials has a right to. An only owner has a right to all. */
   get equalShare(): number {
-    return this.#shares.size > 1 ? this.#capacity / this.#shares.size : Number.POSITIVE_INFINITY
+    return this.#shares.size > 1 ? Math.floor(this.#capacity / this.#shares.size) : Number.POSITIVE_INFINITY
   }
 
   /** True if three quarters are in use: the rest is for owners below their share. */
@@ -70,7 +86,7 @@ export class DescriptorShare {
   readonly owner: string
   readonly #all: Descriptors
   readonly #users = new Map<DescriptorUser, number>() // with the descriptors of each
-  rules = 0
+  members = 0 // rules, and dials of the agent
   used = 0
   #probes = 0
 

@@ -1,18 +1,20 @@
 // One connection, from accept to close: its target is dialed, bytes are relayed, both sockets close.
 import type { Socket } from 'node:net'
+import type { DialCaller } from '../../engine/dial-request.ts'
 import type { ConnectionEnd, SocketAddress } from '../../engine/ended-connection.ts'
 import type { ConnectionRecord } from '../connection-record.ts'
 import type { LivePortCounters } from '../live-counters.ts'
 import type { Admission } from '../meters/meter-chain.ts'
 import type { Direction, Waiter } from '../meters/waiter.ts'
 import type { Live } from '../open-connections.ts'
-import type { Addresses, RuleState } from '../rule-state.ts'
+import type { Addresses, Entry, RuleState } from '../rule-state.ts'
 import { timeoutMs } from '../timeout-ms.ts'
 import type { Caller } from './caller.ts'
-import { type ConnectedTarget, connectTarget } from './connect-target.ts'
+import { type ConnectedTarget, connectTarget, type TargetSocket } from './connect-target.ts'
 import type { Metering } from './pump.ts'
 import { Relay } from './relay.ts'
 import { resetSocket } from './reset-socket.ts'
+import { PairedStream } from './stream-pair.ts'
 import { watchPendingCaller } from './watch-pending-caller.ts'
 
 const dialLimitMs = 30_000
@@ -26,6 +28,7 @@ export class Connection implements Waiter {
   readonly #state: RuleState
   readonly #ending = new AbortController()
   readonly #record: ConnectionRecord
+  readonly #dialCaller: DialCaller
   readonly #preamble: Buffer | null
   #admission: Admission | null = null
   #target: ConnectedTarget | null = null // once connected
@@ -41,11 +44,17 @@ export class Connection implements Waiter {
     const { source, listen, destination, serverName } = caller
     const addresses = (): ReturnType<Addresses> => [source, destination ?? listen]
     this.#preamble = state.preambleOf(addresses, serverName)
+    this.#dialCaller = {
+      source: this.#record.source,
+      listen: destination ?? this.#record.listen,
+      serverName: this.#record.serverName
+    }
   }
 
   /** Resolves when both sockets are closed: no byte is counted after that. */
-  async run(admission: Admission): Promise<void> {
+  async run({ admission, targets }: Entry): Promise<void> {
     this.#admission = admission
+    this.#record.divert = targets.divert
     const callerClosed = closeOf(this.#caller)
     const limit = setTimeout(() => {
       this.#state.countRejection(noTarget)
@@ -58,8 +67,12 @@ export class Connection implements Waiter {
     })
 
     this.#watchPeer(this.#caller, 'in')
-    const { address } = this.#source
-    const outcome = await connectTarget(this.#state, this.port.port, address, this.#ending.signal)
+    const outcome = await connectTarget(this.#state, {
+      targets,
+      listenPort: this.port.port,
+      caller: this.#dialCaller,
+      signal: this.#ending.signal
+    })
 
     clearTimeout(limit)
     endWatch()
@@ -85,7 +98,11 @@ export class Connection implements Waiter {
 
   /** Ends if its target was reset. A connection that is still dialing is checked again when it has connected. */
   endIfReset(): void {
-    if (this.#target && this.#state.isReset(this.#target.index)) this.reset('rule_closed')
+    if (this.#target && this.#isReset(this.#target)) this.reset('rule_closed')
+  }
+
+  #isReset({ index }: ConnectedTarget): boolean {
+    return this.#record.divert === null && this.#state.isReset(index)
   }
 
   resume(direction: Direction): void {
@@ -107,7 +124,7 @@ export class Connection implements Waiter {
     this.#target = target
     this.#record.connected(target.index, target)
     const refusal = this.#filterRefusal()
-    if (this.#state.isReset(target.index)) this.reset('rule_closed')
+    if (this.#isReset(target)) this.reset('rule_closed')
     else if (this.#ending.signal.aborted || refusal !== null) this.refuse(refusal)
     else this.#startRelay(target, admission)
     return closed
@@ -118,7 +135,7 @@ export class Connection implements Waiter {
     const record = this.#record
     target.connectionsTotal++
     this.#watchEnds(socket)
-    if (isFailover) this.#state.counters.targetFailovers++
+    if (isFailover && record.divert === null) this.#state.counters.targetFailovers++
     // All bytes pass the caller's socket, so its timer is the connection's. Waiting for a meter is not idle.
     this.#caller.on('timeout', () => {
       if (this.#relay?.isWaiting) this.#restartIdleTimer()
@@ -148,7 +165,7 @@ export class Connection implements Waiter {
   }
 
   /** Ends the connection, or its dial, when the peer is gone. */
-  #watchPeer(socket: Socket, direction: Direction): void {
+  #watchPeer(socket: TargetSocket, direction: Direction): void {
     const onDead = () => {
       this.#record.because(direction === 'in' ? 'caller_reset' : 'target_reset')
       if (this.#relay) this.#relay.fail(direction)
@@ -157,11 +174,12 @@ export class Connection implements Waiter {
     const onEnded = () => {
       if (!this.#relay || this.#relay.sourceEnded(direction)) onDead()
     }
-    this.#state.peers.watch(socket, { onEnded, onDead })
+    if (socket instanceof PairedStream) socket.whenReset(onEnded)
+    else this.#state.peers.watch(socket, { onEnded, onDead })
   }
 
   /** Records which side ends first, and how. */
-  #watchEnds(target: Socket): void {
+  #watchEnds(target: TargetSocket): void {
     const record = this.#record
     if (this.#caller.readableEnded) record.closedBy('caller_closed')
     this.#caller.once('end', () => record.closedBy('caller_closed'))
@@ -176,7 +194,7 @@ export class Connection implements Waiter {
 
   #filterRefusal(): string | null {
     const refusal = this.#state.liveRefusal(this.#source.address, this.#source.port)
-    if (refusal !== null || !this.#target) return refusal
+    if (refusal !== null || !this.#target || this.#target.dialer !== undefined) return refusal
     const { address, port, host } = this.#target
     return this.#state.targetRefusal(address, port, host)
   }
@@ -205,5 +223,5 @@ export function reportCaller(
   state.endRecord(record)
 }
 
-const closeOf = (socket: Socket): Promise<void> =>
+const closeOf = (socket: TargetSocket): Promise<void> =>
   new Promise(resolve => socket.once('close', () => resolve()))

@@ -1,13 +1,12 @@
-import type { Socket } from 'node:net'
 import type { Preamble } from '../../engine/preamble.ts'
 import type { RuleState } from '../rule-state.ts'
 import { timeoutMs } from '../timeout-ms.ts'
-import { dialTarget } from './connect-target.ts'
+import { dialTarget, type TargetSocket } from './connect-target.ts'
 
 const probeLimitMs = 5_000
 
 /** Closes a connected probe. Ignores errors of the target: it was reachable. */
-export function endProbe(socket: Socket, preamble: Preamble | null): void {
+export function endProbe(socket: TargetSocket, preamble: Preamble | null): void {
   socket.on('error', () => socket.destroy())
   if (preamble?.probe) socket.write(preamble.probe)
   socket.destroySoon()
@@ -19,8 +18,8 @@ export function endProbe(socket: Socket, preamble: Preamble | null): void {
  * probes.
  */
 export function startHealthProbes(state: RuleState): () => void {
-  const { targets, probeMs, from } = state.rule
-  const { share } = state
+  const { probeMs, from } = state.rule
+  const { share, targets } = state
   const inProgress = new Map<number, AbortController>() // by target
   const timers = new Map<number, NodeJS.Timeout>() // by target: its next probe
 
@@ -33,12 +32,17 @@ export function startHealthProbes(state: RuleState): () => void {
     probeAfter(probeMs, index)
     const controller = new AbortController()
     const limit = setTimeout(() => controller.abort('timeout'), probeLimitMs)
-    const attempt = state.health.attempt(index, 'probe')
+    const attempt = targets.health.attempt(index, 'probe')
     // `dialTarget` abandons an attempt that the signal aborts, but the time limit is a failure.
     const abandoned = () =>
       controller.signal.reason === 'timeout' ? attempt.failed('timeout') : attempt.abandoned()
     inProgress.set(index, controller)
-    const outcome = await dialTarget({ ...attempt, abandoned }, state, from, controller.signal)
+    const outcome = await dialTarget({ ...attempt, abandoned }, state, {
+      targets,
+      listenPort: from,
+      caller: null,
+      signal: controller.signal
+    })
     clearTimeout(limit)
     inProgress.delete(index)
     if ('socket' in outcome) {
@@ -47,7 +51,7 @@ export function startHealthProbes(state: RuleState): () => void {
     } else share.releaseProbe()
   }
   if (probeMs <= 0) return () => {}
-  for (const index of targets.keys()) void probe(index)
+  for (const index of targets.targets.keys()) void probe(index)
   return () => {
     for (const timer of timers.values()) clearTimeout(timer)
     for (const controller of inProgress.values()) controller.abort()

@@ -1,7 +1,7 @@
 // One direction of a relayed connection. It reads only what meters and destination allow.
-import type { Socket } from 'node:net'
 import type { Admission } from '../meters/meter-chain.ts'
 import type { Direction } from '../meters/waiter.ts'
+import type { TargetSocket } from './connect-target.ts'
 
 /** The source is not read while more than this is unsent. Node reads ahead, so a direction buffers up to twice this. */
 const maxBufferedBytes = 128 * 1024
@@ -11,15 +11,15 @@ const maxReadBytes = 64 * 1024
 export type Metering = Pick<Admission, 'reserve' | 'delivered' | 'release'>
 
 export interface Ends {
-  readonly from: Socket
-  readonly to: Socket
+  readonly from: TargetSocket
+  readonly to: TargetSocket
   readonly early: Buffer | null // bytes that precede those of `from`
 }
 
 export class Pump {
   isWaiting = false // for a meter, not for a socket
-  readonly #from: Socket
-  readonly #to: Socket
+  readonly #from: TargetSocket
+  readonly #to: TargetSocket
   readonly #direction: Direction
   readonly #metering: Metering
   readonly #ahead: Buffer[] // read, and not written yet

@@ -3,6 +3,7 @@ import type { Direction } from '../meters/waiter.ts'
 import type { RuleState } from '../rule-state.ts'
 import { type Ends, type Metering, Pump } from './pump.ts'
 import { resetSocket } from './reset-socket.ts'
+import { PairedStream } from './stream-pair.ts'
 import { whenAcknowledged } from './when-acknowledged.ts'
 
 /** After one side fails, its bytes are still flushed to the other side, unless none is accepted for this long. */
@@ -64,8 +65,8 @@ export class Relay {
     to.once('close', () => clearInterval(limit))
     this.#pumps[direction].whenFlushed(() => {
       clearInterval(limit)
-      if (this.#descriptors.arePlenty) whenAcknowledged(to, flushMs, () => resetSocket(to))
-      else resetSocket(to)
+      if (to instanceof PairedStream || !this.#descriptors.arePlenty) resetSocket(to)
+      else whenAcknowledged(to, flushMs, () => resetSocket(to))
     })
   }
 }

@@ -1,8 +1,10 @@
 import type { Socket } from 'node:net'
+import { PairedStream } from './stream-pair.ts'
 
 /** Closes with RST. First waits for a FIN that is being sent: libuv would otherwise keep the socket open. */
-export function resetSocket(socket: Socket): void {
+export function resetSocket(socket: Socket | PairedStream): void {
   if (socket.destroyed) return
+  if (socket instanceof PairedStream) return void socket.resetAndDestroy()
   const isEnding = socket.writableEnded && !socket.writableFinished && socket.writableLength === 0
   if (isEnding) socket.once('finish', () => resetNow(socket))
   else resetNow(socket)

@@ -43,7 +43,7 @@ export class SharedPort {
   readonly #port: number
   readonly #context: Pick<EngineContext, 'descriptors' | 'peeks'>
   readonly #acceptors = new Map<string, Acceptor>() // by name, oldest first
-  readonly #waiting = new FairEviction<WaitingCaller>(maxWaiting)
+  readonly #waiting = new FairEviction<WaitingCaller>(maxWaiting, ({ network }) => network)
 
   constructor(port: number, context: Pick<EngineContext, 'descriptors' | 'peeks'>) {
     this.#port = port

@@ -4,9 +4,8 @@ import type { EngineRule, Filters } from '../../engine/engine.ts'
 import { Drain } from '../drain.ts'
 import type { EngineContext } from '../engine-context.ts'
 import type { LivePortCounters } from '../live-counters.ts'
-import type { Admission } from '../meters/meter-chain.ts'
 import type { Live } from '../open-connections.ts'
-import { RuleState } from '../rule-state.ts'
+import { type Entry, RuleState } from '../rule-state.ts'
 import type { Caller } from './caller.ts'
 import { Connection, reportCaller } from './connection.ts'
 import { startHealthProbes } from './health-probes.ts'
@@ -102,13 +101,13 @@ export class TcpRule implements Acceptor {
     if (refusal !== null) return refusal
     const counters = this.state.portCounters(port)
     const connection = new Connection(caller, counters, this.state)
-    const admission = this.state.enter(caller.source.address, connection)
-    if (!('refusal' in admission)) {
-      void this.#run(connection, counters, admission)
+    const entry = this.state.enter(caller.source.address, connection)
+    if (!('refusal' in entry)) {
+      void this.#run(connection, counters, entry)
       return null
     }
     share.release(descriptorsPerConnection)
-    return admission.refusal
+    return entry.refusal
   }
 
   #refuse(caller: Caller, reason: string): void {
@@ -117,13 +116,13 @@ export class TcpRule implements Acceptor {
     resetSocket(caller.socket)
   }
 
-  async #run(connection: Connection, port: LivePortCounters, admission: Admission): Promise<void> {
+  async #run(connection: Connection, port: LivePortCounters, entry: Entry): Promise<void> {
     this.#connections.add(connection)
     this.state.share.add(connection, descriptorsPerConnection)
     this.state.counters.connectionsTotal++
     port.active++
-    await connection.run(admission)
-    admission.leave()
+    await connection.run(entry)
+    entry.admission.leave()
     this.#connections.delete(connection)
     port.active--
     this.state.share.remove(connection)

@@ -4,13 +4,14 @@ import { familyOf, interleave } from '../../net/address.ts'
 import type { LiveTargetCounters } from '../live-counters.ts'
 import { type DialFailure, failureOf, lackOf } from '../net/dial-failure.ts'
 import type { RuleState } from '../rule-state.ts'
+import type { TargetGroup } from '../target-group.ts'
 import { type Attempt, reportFailure } from '../target-health.ts'
 import type { AvoidedAddresses } from './avoided-addresses.ts'
 import { connectSocket, type SocketAddress, type SocketHandlers, type UdpSocket } from './udp-socket.ts'
 
 export interface ConnectedUdpTarget extends SocketAddress {
   readonly socket: UdpSocket
-  readonly index: number // in the rule's targets
+  readonly index: number // in its group
   readonly counters: LiveTargetCounters
   readonly host: string // as written in the rule
   readonly attempt: Attempt // succeeds with the target's first reply
@@ -25,13 +26,14 @@ export interface UdpDialRule {
 
 interface UdpDial {
   readonly rule: UdpDialRule
+  readonly targets: TargetGroup
   readonly listenPort: number
   readonly source: string // of the caller
   readonly handlers: SocketHandlers
   readonly signal: AbortSignal
 }
 
-/** A dial for a flow whose target does not answer. */
+/** A dial for a flow without an answer from its target. */
 interface UdpRedial extends UdpDial {
   readonly silent: Pick<ConnectedUdpTarget, 'index' | 'address'>
   readonly tried: Set<number> // targets that the flow has dialed, for rules with a balance
@@ -49,7 +51,7 @@ export async function connectUdpTarget(
 ): Promise<ConnectedUdpTarget | Pick<Refused, 'refusal'>> {
   let refusal: string | null = null
   let isFailover = false
-  for (const attempt of dial.rule.state.attempts(dial.source)) {
+  for (const attempt of dial.targets.attempts(dial.source)) {
     const outcome = await attemptTarget(dial, attempt, null)
     if ('socket' in outcome) return { ...outcome, isFailover }
     if (dial.signal.aborted) break
@@ -64,16 +66,15 @@ export async function connectUdpTarget(
  * address of the name. Returns null, without opening a socket, if there is none of them.
  */
 export async function redialUdpTarget(redial: UdpRedial): Promise<ConnectedUdpTarget | null> {
-  const { rule, silent, signal, source, tried } = redial
-  const { state } = rule
+  const { targets, silent, signal, source, tried } = redial
   const addresses = await namedAddresses(redial)
   const at = addresses.indexOf(silent.address)
   const rest = at < 0 ? [] : [...addresses.slice(at + 1), ...addresses.slice(0, at)]
   const dialOwn = (order: readonly string[]) =>
-    attemptTarget(redial, state.health.attempt(silent.index), order)
+    attemptTarget(redial, targets.health.attempt(silent.index), order)
   function* dials() {
     if (at < 0 && addresses.length > 0) yield () => dialOwn(addresses)
-    for (const attempt of state.attemptsAfter(silent.index, source, tried))
+    for (const attempt of targets.attemptsAfter(silent.index, source, tried))
       yield () => attemptTarget(redial, attempt, null)
     if (rest.length > 0) yield () => dialOwn(rest)
   }
@@ -86,8 +87,14 @@ export async function redialUdpTarget(redial: UdpRedial): Promise<ConnectedUdpTa
 }
 
 /** Returns the current addresses of the silent target's name in dial order; none for a target without a name. */
-async function namedAddresses({ rule, listenPort, silent, signal }: UdpRedial): Promise<readonly string[]> {
-  const { host, port } = rule.state.target(silent.index, listenPort)
+async function namedAddresses({
+  rule,
+  targets,
+  listenPort,
+  silent,
+  signal
+}: UdpRedial): Promise<readonly string[]> {
+  const { host, port } = targets.target(silent.index, listenPort)
   if (isIP(host) !== 0) return []
   const answer = await rule.state.addressesOf(host, signal)
   return 'failure' in answer ? [] : dialOrder(rule, answer, port)
@@ -99,7 +106,7 @@ async function attemptTarget(
   attempt: Attempt,
   addresses: readonly string[] | null
 ): Promise<Omit<ConnectedUdpTarget, 'isFailover'> | Refused> {
-  const target = dial.rule.state.target(attempt.index, dial.listenPort)
+  const target = dial.targets.target(attempt.index, dial.listenPort)
   target.counters.active++
   const outcome = await dialHost(dial, target, addresses)
   if ('socket' in outcome) return { ...target, ...outcome, attempt }

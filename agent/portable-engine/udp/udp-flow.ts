@@ -1,12 +1,13 @@
 // A UDP flow: the datagrams of one source address to one port, forwarded to one target, and its replies.
 import { isIP } from 'node:net'
 import type { ConnectionEnd } from '../../engine/ended-connection.ts'
-import type { EngineRule } from '../../engine/engine.ts'
 import type { ConnectionRecord } from '../connection-record.ts'
 import type { LivePortCounters } from '../live-counters.ts'
 import type { Admission } from '../meters/meter-chain.ts'
 import type { Direction } from '../meters/waiter.ts'
 import type { Live } from '../open-connections.ts'
+import type { Entry, RuleState } from '../rule-state.ts'
+import type { TargetGroup } from '../target-group.ts'
 import type { Attempt } from '../target-health.ts'
 import { AnswerWatch } from './answer-watch.ts'
 import {
@@ -55,6 +56,7 @@ export class UdpFlow {
   readonly #caller: SocketAddress
   readonly #owner: FlowOwner
   readonly #admission: Admission
+  readonly #targets: TargetGroup
   readonly #ending = new AbortController()
   readonly #pending = new PendingDatagrams()
   readonly #record: ConnectionRecord
@@ -76,7 +78,7 @@ export class UdpFlow {
     readonly target: ConnectedUdpTarget
   } | null = null
 
-  constructor(arrival: Arrival, owner: FlowOwner, admission: Admission) {
+  constructor(arrival: Arrival, owner: FlowOwner, { admission, targets }: Entry) {
     const { key, port, source, caller, destination, socket } = arrival
     this.key = key
     this.port = port
@@ -87,7 +89,9 @@ export class UdpFlow {
     const { replyCap } = owner.state.rule
     this.#replies = replyCap && new ReplyAccount(replyCap)
     this.#admission = admission
+    this.#targets = targets
     this.#record = owner.state.beginRecord(() => [caller, socket.local])
+    this.#record.divert = targets.divert
     this.#newPreamble = () => owner.state.preambleOf(() => [caller, destination ?? socket.local], '')
     this.#preamble = this.#newPreamble()
   }
@@ -121,6 +125,7 @@ export class UdpFlow {
   get #dial() {
     return {
       rule: this.#owner,
+      targets: this.#targets,
       listenPort: this.port.port,
       source: this.#caller.address,
       handlers: {
@@ -150,7 +155,8 @@ export class UdpFlow {
 
   /** Ends the flow if its target was reset. */
   endIfReset(): void {
-    if (this.#target && this.#owner.state.isReset(this.#target.attempt.index)) this.end('rule_closed')
+    const isOwn = this.#targets.divert === null
+    if (isOwn && this.#target && this.#owner.state.isReset(this.#target.index)) this.end('rule_closed')
   }
 
   /** Ends the flow if the filters deny its caller or its target. */
@@ -206,20 +212,21 @@ export class UdpFlow {
 
   /** Counts as a failure of the target, unless it is the only one or answers other flows. */
   #countSilence({ index, address, port }: ConnectedUdpTarget): void {
-    const { health, rule } = this.#owner.state
+    const { health, targets } = this.#targets
     const { hasReplied, unansweredSince } = this.#answers
     this.#owner.avoided.add(address, port, 'silent')
-    if (rule.targets.length < 2 || health.hasRepliedSince(index, unansweredSince ?? 0)) return
+    if (targets.length < 2 || health.hasRepliedSince(index, unansweredSince ?? 0)) return
     if (hasReplied) this.#attempt ??= health.attempt(index)
     this.#answers.hasReplied = false
     this.#attempt?.failed('no_answer')
     this.#attempt = null
   }
 
-  /** True if the flow of a replaced rule has no answer, and the current targets are not just the same one. */
-  isStranded([first, ...others]: EngineRule['targets']): boolean {
+  /** True if the flow of a replaced rule has no answer, and the current rule does not offer just the same target. */
+  isStranded(current: RuleState): boolean {
     if (!this.#target || !this.#isSilent()) return false
-    const own = this.#owner.state.rule.targets[this.#target.index]
+    const own = this.#targets.targets[this.#target.index]
+    const [first, ...others] = current.targetsOf(this.#targets.divert)?.targets ?? []
     return others.length > 0 || first?.host !== own?.host || first?.port !== own?.port
   }
 
@@ -227,8 +234,8 @@ export class UdpFlow {
     if (this.#redialing) return
     this.#countSilence(silent)
     this.#answers.restart()
-    const { share, rule } = this.#owner.state
-    if (rule.targets.length === 1 && isIP(silent.host) !== 0) return
+    const { share } = this.#owner.state
+    if (this.#targets.targets.length === 1 && isIP(silent.host) !== 0) return
     if (share.reserve(1) !== null) return
     this.#redialing = this.#redial(silent).finally(() => {
       share.release(1)
@@ -259,7 +266,7 @@ export class UdpFlow {
   #move(silent: ConnectedUdpTarget, next: ConnectedUdpTarget): void {
     this.#settle()
     this.#release(silent)
-    this.#owner.redialed(silent, next)
+    if (this.#targets.divert === null) this.#owner.redialed(silent, next)
     this.#preamble = this.#newPreamble()
     this.#answers.hasReplied = false
     this.#answers.restart()
@@ -279,7 +286,7 @@ export class UdpFlow {
     if (this.#hasEnded) return
     target.counters.connectionsTotal++
     this.#record.connected(target.index, target)
-    if (target.isFailover) this.#owner.state.counters.targetFailovers++
+    if (target.isFailover && this.#targets.divert === null) this.#owner.state.counters.targetFailovers++
     this.#sendPending()
   }
 
@@ -292,7 +299,7 @@ export class UdpFlow {
   }
 
   #answered(index: number): void {
-    const { health } = this.#owner.state
+    const { health } = this.#targets
     health.replied(index)
     this.#answers.answered()
     if (this.#answers.hasReplied) return
@@ -393,8 +400,9 @@ export class UdpFlow {
     this.#isEvicted = true
     if (this.#unsettled) this.#admission.release('in', this.#unsettled.bytes)
     this.#unsettled = null
-    this.#owner.evicted(this.#target, errno)
-    const attempt = this.#attempt ?? this.#owner.state.health.attempt(this.#target.index)
+    this.#owner.avoided.add(this.#target.address, this.#target.port, 'unreachable')
+    if (this.#targets.divert === null) this.#owner.evicted(this.#target, errno)
+    const attempt = this.#attempt ?? this.#targets.health.attempt(this.#target.index)
     attempt.failed(errno === 'ECONNREFUSED' ? 'refused' : 'unreachable')
     this.#attempt = null
     this.end('target_unreachable')

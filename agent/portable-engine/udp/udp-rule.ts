@@ -103,9 +103,8 @@ export class UdpRule implements FlowOwner {
     void Promise.all([this.#closed, ...this.#running]).then(() => this.state.end())
   }
 
-  evicted({ attempt, address, port }: ConnectedUdpTarget, errno: string): void {
-    this.avoided.add(address, port, 'unreachable')
-    this.#context.emit({ kind: 'flow-evicted', ruleId: this.state.rule.id, target: attempt.index, errno })
+  evicted({ index: target }: ConnectedUdpTarget, errno: string): void {
+    this.#context.emit({ kind: 'flow-evicted', ruleId: this.state.rule.id, target, errno })
   }
 
   redialed(from: ConnectedUdpTarget, to: ConnectedUdpTarget): void {
@@ -146,7 +145,7 @@ export class UdpRule implements FlowOwner {
   /** Ends a flow that waits in vain for a target of a replaced rule. */
   #find(key: string): UdpFlow | undefined {
     const flow = this.#table.get(key)
-    if (!flow || this.#flows.has(flow) || !flow.isStranded(this.state.rule.targets)) return flow
+    if (!flow || this.#flows.has(flow) || !flow.isStranded(this.state)) return flow
     flow.end('rule_closed')
     return undefined
   }
@@ -193,11 +192,11 @@ export class UdpRule implements FlowOwner {
     }
     const full = this.state.share.reserve(1) // for the target's socket
     if (full !== null) return this.#refuse(full)
-    const admission = this.state.enter(address, null)
-    if (!('refusal' in admission)) return this.#run(new UdpFlow(arrival, this, admission))
+    const entry = this.state.enter(address, null)
+    if (!('refusal' in entry)) return this.#run(new UdpFlow(arrival, this, entry))
 
     this.state.share.release(1)
-    return this.#refuse(admission.refusal)
+    return this.#refuse(entry.refusal)
   }
 
   #refuse(reason: string): null {

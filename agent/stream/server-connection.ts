@@ -17,12 +17,12 @@ import { Endpoints } from './endpoints.ts'
 import { runSession, type SessionOptions } from './session.ts'
 import { pause } from './wait.ts'
 
-export interface LinkOptions extends Omit<SessionOptions, 'certificateChanged' | 'endpoint'> {
+export interface ServerConnectionOptions extends Omit<SessionOptions, 'certificateChanged' | 'endpoint'> {
   readonly bundleFile: string
   readonly random?: () => number // in [0, 1)
 }
 
-export interface LinkStatus {
+export interface ServerConnectionStatus {
   readonly bundle: Bundle
   readonly endpoint: string // of the session, or of the next one
   readonly isConnected: boolean
@@ -30,7 +30,7 @@ export interface LinkStatus {
   readonly reason: string // why the last session ended
 }
 
-type LinkState = 'session' | 'backing off' | 'awaiting token' | 'revoked'
+type ConnectionState = 'session' | 'backing off' | 'awaiting token' | 'revoked'
 
 /** Delays after refusals that no quick retry can change. */
 const refusalDelayMs: Readonly<Record<string, number>> = {
@@ -44,8 +44,8 @@ const returnMs = { least: 60_000, most: 180_000 } // between probes of the prefe
 const enrollmentMs = 60_000
 const pollMs = 1000
 
-export class Link {
-  readonly #options: LinkOptions
+export class ServerConnection {
+  readonly #options: ServerConnectionOptions
   readonly #signal: AbortSignal
   readonly #random: () => number
   readonly #endpoints: Endpoints
@@ -60,7 +60,7 @@ export class Link {
   #isConnected = false
   #changedAtMs: number
 
-  constructor(options: LinkOptions, signal: AbortSignal) {
+  constructor(options: ServerConnectionOptions, signal: AbortSignal) {
     const bundle = readBundle(options.bundleFile)
     if (!bundle) throw new TypeError(`bundle ${options.bundleFile} was deleted after the start`)
     this.#options = options
@@ -72,7 +72,7 @@ export class Link {
     this.#changedAtMs = options.clock.now()
   }
 
-  status(): LinkStatus {
+  status(): ServerConnectionStatus {
     const reason = [this.#reason, this.#detail].filter(text => text !== '').join(': ')
     return {
       bundle: this.#bundle,
@@ -95,7 +95,7 @@ export class Link {
       'backing off': () => this.#backOff(),
       'awaiting token': () => this.#awaitToken()
     }
-    let state: LinkState = 'session'
+    let state: ConnectionState = 'session'
     while (state !== 'revoked' && !this.#signal.aborted) {
       state = await states[state]()
       for (let work = this.#waiting.shift(); work; work = this.#waiting.shift()) await work()
@@ -117,7 +117,7 @@ export class Link {
     return AbortSignal.any([this.#signal, this.#interrupt.signal])
   }
 
-  async #session(): Promise<LinkState> {
+  async #session(): Promise<ConnectionState> {
     const signal = this.#untilInterrupted()
     this.#endpoints.take(this.#bundle)
     const ended = await runSession(this.#sessionOptions(), this.#bundle, signal)
@@ -133,14 +133,14 @@ export class Link {
     return 'backing off'
   }
 
-  async #backOff(): Promise<LinkState> {
+  async #backOff(): Promise<ConnectionState> {
     await pause(this.#options.clock, this.#delayMs(), this.#untilInterrupted())
     this.#bundle = this.#reread()
     return 'session'
   }
 
   /** Waits for a new token: a re-enrollment revokes the old one shortly before it writes the bundle. */
-  async #awaitToken(): Promise<LinkState> {
+  async #awaitToken(): Promise<ConnectionState> {
     const { bundleFile, clock } = this.#options
     for (const untilMs = clock.monotonic() + enrollmentMs; ; ) {
       const isPending = hasPending(bundleFile) // before the bundle is read: see writeBundle
