@@ -48,6 +48,7 @@ const toRow = (open: Open): Row => ({
   source: formatAddress(open.source),
   listen: formatAddress(open.listen),
   target: open.target ? formatAddress(open.target) : '',
+  ...(open.divert !== null && { divert: open.divert }),
   age_ms: open.ageMs,
   idle_ms: open.idleMs,
   bytes_in: open.bytesIn,

@@ -163,6 +163,7 @@ const toApiRow = (
   source: row.source,
   listen: row.listen,
   target: row.target === '' ? null : row.target,
+  divert: row.divert ?? null,
   opened_at: timestamp(Math.max(0, now - row.age_ms)),
   bytes_in: row.bytes_in,
   bytes_out: row.bytes_out,

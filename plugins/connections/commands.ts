@@ -38,6 +38,7 @@ const columns: readonly Column<ConnectionRow>[] = [
   'source',
   'listen',
   ['target', ({ target }) => target ?? 'connecting'],
+  ['divert', ({ divert }) => divert ?? '-'],
   'owner',
   ['rule', ({ rule_name }) => rule_name ?? '-'],
   'bytes_in',

@@ -112,6 +112,13 @@ export const ConnectionRow = closed(
     source: Address('Address of the caller, host:port.', '198.51.100.7:52011'),
     listen: Address('Local address that the caller connected to.', '203.0.113.1:443'),
     target: orNull(Address('Address of the target; null: still connecting.', '10.0.0.7:443')),
+    divert: orNull(
+      Type.String({
+        description: 'The plugin that diverts the caller: `target` is not one of the rule.',
+        examples: ['tarpit']
+      }),
+      { description: 'null: a target of the rule.' }
+    ),
     opened_at: timeOf('Time of acceptance.'),
     bytes_in: Bytes('Delivered to the target.'),
     bytes_out: Bytes('Delivered to the caller.'),

@@ -13,7 +13,7 @@ export const Sort = Type.Union([
 ])
 export type Sort = Static<typeof Sort>
 
-export const maxRows = 500 // 400 bytes each at most, to fit a frame of 256 KiB
+export const maxRows = 500 // 470 bytes each at most, to fit a frame of 256 KiB
 const maxIds = 1000
 
 const HostPort = Type.String({ maxLength: 64 }) // host:port
@@ -41,6 +41,7 @@ const Row = Type.Object({
   source: HostPort,
   listen: HostPort,
   target: HostPort,
+  divert: Type.Optional(Type.String({ maxLength: 64 })),
   age_ms: Count,
   idle_ms: Count,
   bytes_in: Count,

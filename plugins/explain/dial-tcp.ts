@@ -11,7 +11,10 @@ interface Connected {
   readonly address: string
 }
 
-/** Dials the addresses with staggered attempts, as the engine does, and reports the behavior of the target. */
+/**
+ * Dials the addresses with staggered attempts, as the engine does and with descriptors of the rule's owner. Reports
+ * the behavior of the target.
+ */
 export async function dialTcp(
   addresses: readonly string[],
   port: number,
@@ -55,11 +58,17 @@ function connectFirst(
 
   const next = (): void => {
     cancelNext()
-    const address = remaining.shift()
+    const [address] = remaining
     if (address === undefined) {
       if (attempts.size === 0) settle({ error: failure ?? 'unreachable' })
       return
     }
+    const release = call.paths.reserveDescriptor(path)
+    if (!release) {
+      if (attempts.size === 0) settle({ error: failure ?? 'descriptors' })
+      return // else tries again when an attempt ends
+    }
+    remaining.shift()
     const localAddress = dialFrom?.[isIPv4(address) ? 'ipv4' : 'ipv6'] ?? undefined
     const socket = connect({
       host: address,
@@ -68,6 +77,7 @@ function connectFirst(
       ...(localAddress && { localAddress })
     })
     attempts.add(socket)
+    socket.once('close', release)
     socket.on('error', error => {
       failure ??= errorOf(error)
       if (attempts.delete(socket)) next()

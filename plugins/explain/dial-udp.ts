@@ -14,6 +14,8 @@ export async function dialUdp(
   const { clock } = call
   const [address = ''] = addresses // flows use the first address
   if (!mayWrite) return { address }
+  const release = call.paths.reserveDescriptor(path)
+  if (!release) return { address, error: 'descriptors' }
   const { promise, resolve } = Promise.withResolvers<ProbeResult>()
   const family = isIPv4(address) ? 'ipv4' : 'ipv6'
   const socket = createSocket(family === 'ipv4' ? 'udp4' : 'udp6')
@@ -21,6 +23,7 @@ export async function dialUdp(
     resolve({})
   )
   const begun = clock.monotonic()
+  socket.once('close', release)
   socket.on('error', error => resolve({ error: errorOf(error) }))
   socket.once('message', () => resolve({ first_byte_ms: clock.monotonic() - begun }))
   socket.once('connect', () => socket.send(path.plan.preamble?.probe ?? Buffer.alloc(0)))

@@ -12,6 +12,7 @@ import type {
 } from '../../agent/plugin.ts'
 import { addressForms } from '../../kernel/platform/address-forms.ts'
 import { Refused } from '../../kernel/wire/message.ts'
+import { type Diverted, divertOf } from './divert-step.ts'
 import { probeTargets } from './probe.ts'
 import { openRefusals } from './refusals.ts'
 import { targetSteps } from './target-steps.ts'
@@ -40,10 +41,13 @@ export function openExplain(scope: Pick<AgentScope, 'call' | 'explainers'>) {
     const path = call.paths.find(question.rule_id)
     if (!path) return { steps: [wireStep(absent(question.rule_id))], targets: [] }
     const asked = askedOf(question, path)
+    const diverted: Diverted = divertOf(asked, call)
     const steps: ExplainStep[] = []
     for (const decide of [
       () => ownSteps(asked, call),
       ...scope.explainers.map(plugin => () => stepsOf(plugin, asked)),
+      () => guardSteps(asked),
+      () => diverted.steps,
       () => lastRefusals(asked)
     ]) {
       for (const step of decide()) {
@@ -52,7 +56,7 @@ export function openExplain(scope: Pick<AgentScope, 'call' | 'explainers'>) {
       }
     }
     const [targets, testByte] = await Promise.all([
-      probeTargets(question, path, call),
+      probeTargets(question, path, diverted.targets, call),
       question.test_byte ? sendTestByte(question, path, call) : null
     ])
     const all = [...steps, ...targetSteps(targets, question), ...(testByte ? [testByte] : [])]
@@ -141,6 +145,14 @@ function ownSteps({ path, source, refused }: AskedCaller, call: AgentCall): Expl
       ? 'some sources are denied: repeat with --source ADDRESS'
       : `callers from ${source} are allowed`
   return [open, { ...filter, verdict: source === null ? 'info' : 'pass', reason: null, text }]
+}
+
+/** Returns the refusal by a guard that no plugin has explained. Behind a proxy, the address in its header decides. */
+function guardSteps({ path, source }: AskedCaller): ExplainStep[] {
+  const refusal = source === null || path.plan.firstRead ? null : path.guardRefusal(source)
+  if (source === null || refusal === null) return []
+  const text = `callers from ${source} are refused`
+  return [{ kind: 'source', id: source, verdict: 'stop', reason: refusal, text }]
 }
 
 /** Returns refusals of the last minute that no plugin has explained. */

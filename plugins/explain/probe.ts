@@ -1,6 +1,6 @@
 // Probes each target of a rule as a caller would reach it: DNS, filters, connect, TLS, first byte.
 import { isIP } from 'node:net'
-import type { AgentCall, RulePath } from '../../agent/plugin.ts'
+import type { AgentCall, EngineTarget, RulePath } from '../../agent/plugin.ts'
 import type { Probe, ProbeResult } from './dial.ts'
 import { dialTcp } from './dial-tcp.ts'
 import { dialUdp } from './dial-udp.ts'
@@ -9,10 +9,15 @@ import { type Ask, type ProbedTarget, probeMs } from './wire.ts'
 const lookUpMs = 1_500
 const maxAddresses = 4 // per name
 
-/** Probes all targets in parallel. Without a probe, checks the filters only and sends nothing. */
-export function probeTargets(question: Ask, path: RulePath, call: AgentCall): Promise<ProbedTarget[]> {
+/** Probes the targets of a caller in parallel. Without a probe, checks the filters only and sends nothing. */
+export function probeTargets(
+  question: Ask,
+  path: RulePath,
+  targets: readonly EngineTarget[],
+  call: AgentCall
+): Promise<ProbedTarget[]> {
   const { port, probe: wanted } = question
-  const { spec, plan } = path
+  const { spec } = path
   const probe: Probe = {
     path,
     call,
@@ -21,8 +26,9 @@ export function probeTargets(question: Ask, path: RulePath, call: AgentCall): Pr
     deadlineMs: call.clock.monotonic() + probeMs
   }
   return Promise.all(
-    plan.targets.map(async ({ host, port: first }) => {
+    targets.map(async ({ host, port: first, dialer }, index) => {
       const target = { host, port: first + port - spec.from }
+      if (dialer !== undefined) return { ...target, ...(await probeByDialer(index, question, probe)) }
       const seen = wanted === 'none' ? checkFilters(target, path) : await probeTarget(target, probe)
       return { ...target, ...seen }
     })
@@ -41,6 +47,19 @@ interface HostPort {
 function checkFilters({ host, port }: HostPort, { targetRefusal }: RulePath): ProbeResult {
   const refusal = isIP(host) === 0 ? null : targetRefusal(host, port, host)
   return refusal === null ? {} : { error: refusal }
+}
+
+/** A target of another plugin: only that one knows its address. Probes the first port of a range. */
+async function probeByDialer(
+  index: number,
+  { probe: wanted }: Ask,
+  { path, call }: Probe
+): Promise<ProbeResult> {
+  if (wanted === 'none') return {}
+  const begun = call.clock.monotonic()
+  const probed = await within(probeMs, call.paths.probe(path.spec.id, index), call)
+  if (probed === null) return { error: 'connect_timeout' }
+  return probed.failure === null ? { connect_ms: call.clock.monotonic() - begun } : { error: probed.failure }
 }
 
 async function probeTarget(target: HostPort, probe: Probe): Promise<ProbeResult> {

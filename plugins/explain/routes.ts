@@ -16,6 +16,7 @@ const explain = defineRoute({
   action: 'rule.explain',
   access: 'user',
   reads: true,
+  isTrial: ({ body }) => !body.probe && !body.test_byte,
   summary: 'Explains what happens to a caller of a port, and what decides it.',
   description:
     'Users see only their own rules; the port of another user appears to have no rule. The audit log records probes and test bytes. They reach only the targets of the rule.',

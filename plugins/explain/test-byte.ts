@@ -22,6 +22,7 @@ interface Sending {
   readonly address: string
   readonly header: Buffer | null
   readonly serverName: string | null // null: without TLS
+  readonly onClose: () => void
 }
 
 /** Calls the port and reports the response. The step decides nothing, since callers have other addresses. */
@@ -29,7 +30,10 @@ export async function sendTestByte(question: Ask, path: RulePath, call: AgentCal
   const { port } = question
   const address = call.paths.ownAddress
   const header = path.plan.firstRead ? ownHeader : null
-  const sending = { port, address, header, serverName: serverNameFor(question, path) }
+  const release = call.paths.reserveDescriptor(path)
+  const id = nameOf({ host: address, port })
+  if (!release) return { kind: 'test_byte', id, ...outcomeOf({ endedBy: 'descriptors' }, 0) }
+  const sending = { port, address, header, serverName: serverNameFor(question, path), onClose: release }
   const { promise, resolve } = Promise.withResolvers<Answer>()
   const begun = call.clock.monotonic()
   const end = (path.spec.protocol === 'udp' ? sendDatagram : sendByTcp)(sending, resolve)
@@ -38,7 +42,7 @@ export async function sendTestByte(question: Ask, path: RulePath, call: AgentCal
   cancel()
   end()
   const ms = Math.round((call.clock.monotonic() - begun) * 10) / 10
-  return { kind: 'test_byte', id: nameOf({ host: address, port }), ...outcomeOf(answer, ms) }
+  return { kind: 'test_byte', id, ...outcomeOf(answer, ms) }
 }
 
 function outcomeOf(answer: Answer, ms: number): Pick<ExplainStep, 'verdict' | 'reason' | 'text'> {
@@ -55,8 +59,8 @@ function outcomeOf(answer: Answer, ms: number): Pick<ExplainStep, 'verdict' | 'r
 type Answered = (answer: Answer) => void
 
 /** Returns a function that ends the call. */
-function sendByTcp({ port, address, header, serverName }: Sending, answered: Answered): () => void {
-  const socket = connect({ host: address, port })
+function sendByTcp({ port, address, header, serverName, onClose }: Sending, answered: Answered): () => void {
+  const socket = connect({ host: address, port }).once('close', onClose)
   if (header) socket.write(header)
   const asAnybody = { socket, rejectUnauthorized: false } // callers judge certificates
   const stream = serverName === null ? socket : connectTls({ ...asAnybody, servername: serverName })
@@ -74,8 +78,8 @@ function sendByTcp({ port, address, header, serverName }: Sending, answered: Ans
   }
 }
 
-function sendDatagram({ port, address, header }: Sending, answered: Answered): () => void {
-  const socket = createSocket(isIPv4(address) ? 'udp4' : 'udp6')
+function sendDatagram({ port, address, header, onClose }: Sending, answered: Answered): () => void {
+  const socket = createSocket(isIPv4(address) ? 'udp4' : 'udp6').once('close', onClose)
   socket.on('error', error => answered({ endedBy: errorOf(error) }))
   socket.once('message', ({ length }) => answered({ bytes: length }))
   socket.connect(port, address, () => socket.send(header ? [header, byte] : byte))

@@ -2,7 +2,7 @@
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { Type } from '../../kernel/cli/args.ts'
 import { type Api, type Command, defineCommand } from '../../kernel/cli/command.ts'
-import { ClientArg, findClientId } from '../clients/exports.ts'
+import { ClientArg, findClientId } from '../clients/command-exports.ts'
 import {
   type ListOptions,
   listOptionSlots,
@@ -120,6 +120,7 @@ export const fills = [
   listOptionSlots.client.fill(labelListOptions),
   listOptionSlots.user.fill(labelListOptions),
   listOptionSlots.grant.fill(labelListOptions),
+  listOptionSlots.link.fill(labelListOptions),
   listOptionSlots.rule.fill({ ...labelListOptions, columns: [] }), // rules have their own slot for columns
   columnSlot.fill(['labels', ({ labels }) => formatLabels(labels)])
 ]

@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core'
 
-export type Kind = 'client' | 'user' | 'grant' | 'rule'
+export type Kind = 'client' | 'user' | 'grant' | 'rule' | 'link'
 
 /** Has ids instead of foreign keys: slots delete the labels with the records of other plugins. */
 export const Label = defineEntity({

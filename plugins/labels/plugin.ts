@@ -29,10 +29,12 @@ export default definePlugin<Deps>({
     recordFieldSlots.enrollment.fill(enrollmentLabels),
     recordFieldSlots.user.fillWith(recordLabels('user')),
     recordFieldSlots.grant.fillWith(recordLabels('grant')),
+    recordFieldSlots.link.fillWith(recordLabels('link')),
     listFilterSlots.client.fill(selectorFilter('client')),
     listFilterSlots.user.fill(selectorFilter('user')),
     listFilterSlots.grant.fill(selectorFilter('grant')),
-    listFilterSlots.rule.fill(selectorFilter('rule'))
+    listFilterSlots.rule.fill(selectorFilter('rule')),
+    listFilterSlots.link.fill(selectorFilter('link'))
   ],
   commands,
   start: ({ deps: { store, rules } }) => store.change(em => labelStore.deleteOrphans(rules, em))

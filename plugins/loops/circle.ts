@@ -9,7 +9,11 @@ export interface ListeningRule {
   readonly protocol: string
   readonly from: number
   readonly to: number
-  readonly targets: readonly { readonly host: string; readonly port: number }[]
+  readonly targets: readonly {
+    readonly host: string
+    readonly port: number
+    readonly path?: readonly string[] // ids of clients; the last one dials the target
+  }[]
   readonly name: string | null // its TLS server name or wildcard; null: takes any
   readonly isFallback: boolean // takes names that no other rule on its port has
 }
@@ -20,8 +24,12 @@ interface PortSpan {
 }
 
 export interface RuleGraph {
-  /** Returns rules of the same protocol that listen on one of these ports of the host, as the client of `rule` sees it. */
-  listening(rule: ListeningRule, host: string, ports: PortSpan): Promise<readonly ListeningRule[]>
+  /** Returns rules of the same protocol that listen on one of these ports of the host, as the client sees it. */
+  listening(
+    from: Pick<ListeningRule, 'clientId' | 'protocol'>,
+    host: string,
+    ports: PortSpan
+  ): Promise<readonly ListeningRule[]>
 }
 
 /** Bounds of one look-up; the rest is not searched. */
@@ -64,10 +72,11 @@ async function followingWays(way: Way, graph: RuleGraph): Promise<Way[]> {
   const last = way.rules.at(-1)
   if (!last) return []
   const ways: Way[] = []
-  for (const { host, port } of last.targets) {
+  for (const { host, port, path } of last.targets) {
     const shift = way.shift + port - last.from
     const ports = { from: way.ports.from + shift, to: way.ports.to + shift }
-    const found = await graph.listening(last, host, ports)
+    const dialer = { protocol: last.protocol, clientId: path?.at(-1) ?? last.clientId }
+    const found = await graph.listening(dialer, host, ports)
     for (const next of found) {
       const known = way.rules.findIndex(({ id }) => id === next.id)
       if (known > 0 || (known < 0 && way.rules.length >= maxHops)) continue
@@ -102,7 +111,3 @@ function narrower(a: string | null, b: string | null): string | null | undefined
   if (isTakenBy(a, b)) return a
   return isTakenBy(b, a) ? b : undefined
 }
-
-/** True for a host that is the agent's own, whatever its addresses. */
-export const isLoopback = (host: string): boolean =>
-  host === 'localhost' || host === '::1' || /^127(\.\d+){3}$/.test(host)

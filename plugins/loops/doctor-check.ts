@@ -1,5 +1,6 @@
+import { isLoopback } from '../../kernel/platform/network.ts'
 import { type DoctorContext, defineCheck } from '../doctor/exports.ts'
-import { findCircle, isLoopback, type ListeningRule } from './circle.ts'
+import { findCircle, type ListeningRule } from './circle.ts'
 import { type ClientHost, loadedGraph } from './loaded-graph.ts'
 import { parseStored } from './parse-stored.ts'
 

@@ -1,5 +1,6 @@
 // Rules in memory as a graph, for a check of the whole fleet.
-import { isLoopback, type ListeningRule, lookUpBounds, type RuleGraph } from './circle.ts'
+import { isLoopback } from '../../kernel/platform/network.ts'
+import { type ListeningRule, lookUpBounds, type RuleGraph } from './circle.ts'
 
 export interface ClientHost {
   readonly id: string

@@ -1,6 +1,8 @@
 // The rules of the store as a graph. Each step uses indexes, so its cost does not grow with the rules of the fleet.
+
 import type { EntityManager } from '@mikro-orm/sql'
-import { isLoopback, type ListeningRule, lookUpBounds, type RuleGraph } from './circle.ts'
+import { isLoopback } from '../../kernel/platform/network.ts'
+import { type ListeningRule, lookUpBounds, type RuleGraph } from './circle.ts'
 import { parseStored } from './parse-stored.ts'
 
 interface Row extends Omit<ListeningRule, 'targets' | 'name' | 'isFallback'> {

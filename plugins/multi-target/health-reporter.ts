@@ -52,7 +52,7 @@ export function healthOf(runs: Runs, call: AgentCall, probes: Probes): Map<strin
   )
 }
 
-/** Returns the rules whose port has closed since the last report: they have no run. */
+/** Returns the rules that have closed their port since the last report: they have no run. */
 function portsClosed(runs: Runs, reported: ReadonlyMap<string, Reported>, call: AgentCall): RuleHealth[] {
   return [...call.rules.closed().keys()].flatMap(id => {
     const spec = !runs.has(id) && reported.has(id) ? call.paths.find(id)?.spec : undefined

@@ -13,6 +13,7 @@ import {
   type TargetView
 } from '../rules/exports.ts'
 import { openEjectionLog } from './ejection-log.ts'
+import { haveFailed, type JudgedRule, type TargetNotice } from './notice.ts'
 import { type RuleHealth, targetKey, targetsMark } from './wire.ts'
 
 const TargetHealth = closed(
@@ -72,6 +73,7 @@ const aheadMs = 24 * 3_600_000 // tolerated clock skew of a host; replies show a
 
 type Services = Pick<Kernel, 'store' | 'clock' | 'log' | 'control'> & {
   readonly rules: Pick<Rules, 'loadScopes'>
+  readonly targetNotice: Pick<TargetNotice, 'judge'>
 }
 
 export interface Healths {
@@ -88,7 +90,7 @@ export interface Healths {
   ejections(rule: RuleTargets): number[]
 }
 
-export function openHealths({ store, clock, log, control, rules }: Services): Healths {
+export function openHealths({ store, clock, log, control, rules, targetNotice }: Services): Healths {
   const sessions: Sessions = new Map()
   const { mirrored, changed } = openMirroredHealth(control, sessions)
   const logRefused = openRefusedRows({ clock, log })
@@ -104,6 +106,7 @@ export function openHealths({ store, clock, log, control, rules }: Services): He
     if (session?.sessionId !== sessionId) return
     const now = latest(clock)
     const refused: RefusedRow[] = []
+    const judged: JudgedRule[] = []
     for (const health of reported) {
       const rule = found.get(health.rule_id)
       if (!rule || isStale(health, rule)) continue // deleted or changed after the report
@@ -116,11 +119,13 @@ export function openHealths({ store, clock, log, control, rules }: Services): He
         session.rules.set(health.rule_id, byTarget(targets, rows))
         const earlier = targets.map(target => before?.get(targetKey(target)))
         const { owner, name } = rule
+        judged.push(toJudged(health.rule_id, rule, rows, before, now))
         logEjected({ client: clientId, rule: health.rule_id, name, owner, targets }, earlier, rows)
       }
     }
     logRefused(clientId, refused)
     changed(clientId)
+    await targetNotice.judge(judged)
   }
 
   function reportedTargets({ id, clientId, targets }: RuleTargets) {
@@ -159,6 +164,20 @@ function openMirroredHealth({ servers }: Kernel['control'], sessions: Sessions) 
   })
   return { mirrored, changed }
 }
+
+const toJudged = (
+  id: string,
+  scope: RuleScope,
+  targets: RuleHealth['targets'],
+  before: Reported | undefined,
+  now: number
+): JudgedRule => ({
+  id,
+  scope,
+  targets,
+  isNew: before === undefined,
+  before: before !== undefined && haveFailed([...before.values()], now)
+})
 
 const byTarget = (targets: RuleCore['targets'], rows: readonly ReportedTarget[]): Reported =>
   new Map(targets.flatMap((target, at) => (rows[at] ? [[targetKey(target), rows[at]]] : [])))

@@ -4,18 +4,21 @@ import { connectionSlot } from '../../kernel/control/peers.ts'
 import { metricsSlot } from '../../kernel/metrics.ts'
 import { definePlugin, type Kernel, type PeerCall } from '../../kernel/plugin.ts'
 import { on } from '../../kernel/wire/message.ts'
+import { noticeKind } from '../http/exports.ts'
 import { type Rules, removedSlot, ruleField, shapeSlot, targetViewSlot } from '../rules/exports.ts'
 import { fills as commandFills } from './commands.ts'
 import { explains } from './explain.ts'
 import { field, healthOnUdp } from './field.ts'
 import { type Healths, openHealths } from './health.ts'
 import { openMetrics } from './metrics.ts'
+import { openTargetNotice, type TargetNotice } from './notice.ts'
 import { Health, messages, targetsCapability } from './wire.ts'
 
 const unsupported = defineCode('multi_target_unsupported_by_client', 422, 3)
 
 interface Deps extends Kernel {
   readonly healths: Healths
+  readonly targetNotice: TargetNotice
   readonly rules: Rules
 }
 
@@ -36,20 +39,23 @@ export default definePlugin<Deps>({
   name: 'multi-target',
   version: '1.0.0',
   kernel: '^2.0.0',
-  needs: { rules: '^1.0.0' },
+  needs: { http: '^1.0.0', rules: '^1.0.0' },
   codes: [unsupported, healthOnUdp],
-  services: { healths: asFunction(openHealths).singleton() },
+  services: {
+    healths: asFunction(openHealths).singleton(),
+    targetNotice: asFunction(openTargetNotice).singleton()
+  },
   fills: [
     shapeSlot.fill({ shape: 'targets', requires: { capability: targetsCapability, refusal: unsupported } }),
     healthCheck,
     explains,
     targetViewSlot.fillWith(({ healths }: Deps) => healths.view),
     connectionSlot.fillWith(({ healths }: Deps) => healths.connection),
-    removedSlot.fillWith(
-      ({ healths }: Deps) =>
-        async rule =>
-          healths.forget(rule)
-    ),
+    removedSlot.fillWith(({ healths, targetNotice }: Deps) => async (rule, em) => {
+      healths.forget(rule)
+      await targetNotice.forget(rule, em)
+    }),
+    noticeKind('targets_failed', ({ targetNotice }: Deps) => targetNotice.source),
     metricsSlot.fillWith(openMetrics),
     ...commandFills
   ],

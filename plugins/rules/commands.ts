@@ -1,14 +1,12 @@
 import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { Type } from '../../kernel/cli/args.ts'
 import { type Api, type Column, defineCommand } from '../../kernel/cli/command.ts'
-import { ClientArg } from '../clients/exports.ts'
+import { ClientArg } from '../clients/command-exports.ts'
 import { userIds } from '../users/command-exports.ts'
 import type { RuleRecord } from './api/rule-record.ts'
-import { immutableField } from './codes.ts'
 import { columnSlot, pushOptionsSlot } from './command-slots.ts'
-import { bulk, edit, pause, removeChange, resume, set } from './commands/change-commands.ts'
+import { bulk, edit, editableFields, pause, removeChange, resume, set } from './commands/change-commands.ts'
 import { rulesKind } from './commands/document-kind.ts'
-import { loadEditableFields } from './commands/editable-fields.ts'
 import { findRule, RuleArg } from './commands/find-rule.ts'
 import {
   formatAddress,
@@ -18,7 +16,15 @@ import {
   printChanged,
   printRule
 } from './commands/print-rule.ts'
-import { IfOffline, nameArgs, parseTarget, queryText, rulePath, Wait } from './commands/request-parts.ts'
+import {
+  hasProperties,
+  IfOffline,
+  nameArgs,
+  parseTarget,
+  queryText,
+  rulePath,
+  Wait
+} from './commands/request-parts.ts'
 import {
   addedFilters,
   changeSelected,
@@ -56,6 +62,7 @@ const push = defineCommand({
     'sluice rule push paris 8080 10.0.0.5:80',
     'sluice rule push paris 8000-8010 10.0.0.5:9000 --protocol udp --name games',
     'sluice rule push paris 443 10.0.0.5:443 10.0.0.6:443@9 --owner ann',
+    'sluice rule push paris 443 lyon/10.0.0.5:443 rome/10.0.0.5:443@9',
     'sluice rule push paris 8080 10.0.0.5:80 --if-offline queue'
   ],
   args: Type.Object({
@@ -64,7 +71,7 @@ const push = defineCommand({
     target: Type.Optional(
       Type.Array(Type.String(), {
         description:
-          'host:port, host:port@priority or host:port@priority*weight; an IPv6 address in brackets. One or more.'
+          'host:port, host:port@priority or host:port@priority*weight; an IPv6 address in brackets; EXIT/ in front lets a client dial it; +key=value adds a property of a plugin. One or more.'
       })
     ),
     protocol: Type.Optional(Type.String({ description: 'tcp (default) or udp.' })),
@@ -72,7 +79,7 @@ const push = defineCommand({
     owner: Type.Optional(Type.String({ description: 'Id of the owner. Default: you.', ...userIds })),
     placed_by: Type.Optional(
       Type.String({
-        description: 'Id of the user whose grants count, for operators. Default: you.',
+        description: 'Id of the user with the grants that limit the rule, for operators. Default: you.',
         ...userIds
       })
     ),
@@ -95,14 +102,20 @@ const push = defineCommand({
     if (target.length === 0) throw new Fault(wrongUsage, 'TARGET is missing: give host:port')
     const place = { client, protocol, prefer_ipv6, owner, ...parsePorts(listen) }
     const given = { placed_by, paused, name, description } // JSON omits what is not given
-    const core = { ...place, targets: target.map(parseTarget), ...given }
+    const core = { ...place, targets: await parseTargets(api, target), ...given }
     const more = await Promise.all(options.map(({ body }) => body(args, api)))
-    if (set.length > 0) more.push((await loadEditableFields(api)).toPatch(set))
+    if (set.length > 0) more.push((await editableFields(api)).toPatch(set))
     const rule = await pushRule(api, Object.assign(core, ...more), args)
     printChanged(rule, print)
     return isOnAllClients(rule) ? 0 : exitNotOnAll
   }
 })
+
+/** Loads the types of the properties that plugins add to targets, if a target has one. */
+async function parseTargets(api: Api, targets: readonly string[]) {
+  const fields = targets.some(hasProperties) ? await editableFields(api) : null
+  return targets.map(text => parseTarget(text, fields?.toTargetProperty))
+}
 
 /** Shifts the arguments if an option places the rule: then LISTEN is the first. */
 const withoutClient = ({ client, listen, target = [] }: Positional) => ({
@@ -134,6 +147,7 @@ async function pushRule(
   const again = await attempt(api.send<RuleRecord>('PUT', `${rulePath(id)}/definition${query}`, body))
   if (!(again instanceof Fault)) return again
   // Other ports or another owner make it a different rule: the failed rule only blocks its port.
+  const { immutableField } = await import('./codes.ts')
   throw again.errorCode.code === immutableField.code ? first : storedAsFailed(again, id)
 }
 

@@ -19,6 +19,11 @@ export interface Target {
   readonly port: number
   readonly priority: number
   readonly weight?: number // absent: 1
+  /**
+   * The ids of the clients after the rule's client, in order: the last one dials. Absent: the rule's client dials. A field
+   * computes it; a group rule has the whole path, and each member the part after its own client.
+   */
+  readonly path?: readonly string[]
 }
 
 /**
@@ -94,7 +99,7 @@ export type Rule = InferEntity<typeof Rule>
 export const shownColumns = [
   ...(['clientId', 'owner', 'placedBy', 'protocol', 'listenFrom', 'listenTo', 'targets'] as const),
   ...(['name', 'description', 'preferIpv6', 'fields', 'paused', 'state', 'stateReason'] as const),
-  ...(['createdAt', 'updatedAt', 'stateChangedAt'] as const)
+  ...(['createdAt', 'updatedAt', 'stateChangedAt', 'before'] as const)
 ]
 export type ShownRule = Pick<Rule, 'id' | (typeof shownColumns)[number]>
 
@@ -122,6 +127,23 @@ export const FieldValue = defineEntity({
   }
 })
 export type FieldValue = InferEntity<typeof FieldValue>
+
+/** The object of a kind that a plugin derives from a rule for another client. */
+export const DerivedPartRow = defineEntity({
+  name: 'RuleDerivedPart',
+  tableName: 'rules_derived_part',
+  indexes: [{ name: 'rules_derived_part_client_id_owner_index', properties: ['clientId', 'owner'] }],
+  properties: {
+    rule: p.manyToOne(Rule).mapToPk().primary().deleteRule('cascade'),
+    clientId: p.string().length(26).primary(),
+    kind: p.string().length(64).primary(),
+    owner: p.string().length(32), // of the rule
+    body: p.json().$type<unknown>(),
+    isApplied: p.boolean(), // its client has acknowledged this body
+    isLeaving: p.boolean() // the rule no longer has it: it goes when the client of the rule has applied that
+  }
+})
+export type DerivedPartRow = InferEntity<typeof DerivedPartRow>
 
 /** The client of a group rule, which is on no agent itself. */
 export const noClient = ''

@@ -2,23 +2,21 @@ import { asFunction } from 'awilix'
 import { objectKindSlot } from '../../kernel/control/managed-objects.ts'
 import { connectionSlot } from '../../kernel/control/peers.ts'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
-import { afterCommit } from '../../kernel/store/after-commit.ts'
 import { removingSlot, visibleSlot } from '../clients/exports.ts'
 import { documentSchemaSlot, listFilterSlots, listOptionSlots } from '../http/exports.ts'
 import { roleSlot, rowFieldSlot, removalSlot as userRemovingSlot } from '../users/exports.ts'
 import { type RouteDeps, routes } from './api/routes.ts'
-import { activationFailed } from './changes/client-answers.ts'
 import { portInUse } from './changes/insert-rules.ts'
 import { targetCodes, validationProtocol } from './changes/parse-draft.ts'
 import { ruleCount } from './changes/user-changes.ts'
-import { bodyEmpty, immutableField, ruleNotFound } from './codes.ts'
+import { activationFailed, bodyEmpty, immutableField, ruleNotFound } from './codes.ts'
 import { documentSchema } from './commands/document-schema.ts'
 import { fills as commandFills, commands } from './commands.ts'
 import { closedHandler } from './delivery/closed-rules.ts'
-import { FieldValue, RefusedMember, Rule } from './entities.ts'
+import { DerivedPartRow, FieldValue, RefusedMember, Rule } from './entities.ts'
 import { requirementCodes } from './fields/requirements.ts'
 import { fieldUnsupported } from './fields/rule-field.ts'
-import { migrations } from './migrations/migrations.ts'
+import { Rules0001 } from './migrations/0001-rules.ts'
 import { nameCodes, nameFills } from './names/rule-names.ts'
 import { openRules } from './rules.ts'
 import { keys } from './settings.ts'
@@ -48,8 +46,8 @@ export default definePlugin<Deps>({
     ...nameCodes
   ],
   store: {
-    entities: [Rule, RefusedMember, FieldValue],
-    migrations
+    entities: [Rule, RefusedMember, FieldValue, DerivedPartRow],
+    migrations: [{ name: '0001-rules', class: Rules0001 }]
   },
   exports: { rules: asFunction(openRules).singleton() },
   slots: [...slots, listFilterSlots.rule, listOptionSlots.rule],
@@ -59,10 +57,7 @@ export default definePlugin<Deps>({
       welcome: async () => ({ [settingsPart]: codec.encode(Settings, config) }),
       joined: rules.joined
     })),
-    removingSlot.fillWith(({ rules }: Deps) => async ({ id: clientId }, em) => {
-      const removed = await rules.removeAll({ clientId }, em, 'cut')
-      afterCommit(em, removed.afterCommit)
-    }),
+    removingSlot.fillWith(({ rules }: Deps) => rules.clientRemoved),
     visibleSlot.fillWith(({ rules }: Deps) => rules.clientsOfOwner),
     rowFieldSlot.fillWith(ruleCount),
     userRemovingSlot.fillWith(({ rules }: Deps) => rules.userRemoval),

@@ -3,6 +3,7 @@ import type { ObjectKind } from '../../kernel/control/managed-objects.ts'
 import type { Peer } from '../../kernel/control/peers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { openPortLookup, type PortLookup } from './api/listening-rules.ts'
+import { openPathQueries, type PathQueries } from './api/path-queries.ts'
 import { type PageRow, queries, type RuleQueries } from './api/queries.ts'
 import { openRuleReader, type RuleReader } from './api/rule-reader.ts'
 import { withShownStates } from './api/shown-states.ts'
@@ -16,6 +17,12 @@ import { type ClosedRules, openClosedRules } from './delivery/closed-rules.ts'
 import { openReconciliation, type Reconciliation } from './delivery/reconciliation.ts'
 import { openRuleDelivery } from './delivery/rule-delivery.ts'
 import { openRuleStates } from './delivery/rule-states.ts'
+import { type ClientRemoval, openClientRemoval } from './derived/client-removal.ts'
+import { openDerivedKinds } from './derived/derived-kind.ts'
+import type { DerivedKinds } from './derived/derived-object.ts'
+import { openDerivedParts } from './derived/derived-parts.ts'
+import { type ExitTargetLimits, openExitTargetLimits } from './derived/exit-targets.ts'
+import { withFollowers } from './derived/with-followers.ts'
 import { Fields } from './fields/fields.ts'
 import type { RuleCore } from './fields/rule-field.ts'
 import { choosableClients } from './group-rules/chosen-clients.ts'
@@ -34,9 +41,12 @@ type ShownRow = Omit<PageRow, 'state'> & { readonly state: string }
 export interface Rules
   extends Pick<RuleReader, 'find' | 'read' | 'list'>,
     Omit<RuleQueries, 'page'>,
+    PathQueries,
     PortLookup,
     RuleRemoval,
-    Pick<Reconciliation, 'refresh'> {
+    Pick<Reconciliation, 'refresh'>,
+    DerivedKinds,
+    ExitTargetLimits {
   readonly create: CreateRule
   readonly change: ChangeRule
   readonly syncMembers: SyncMembers
@@ -52,7 +62,7 @@ export interface Rules
 }
 
 /** The service as this plugin itself uses it. */
-export interface RulesService extends Rules, UserChanges, Pick<RuleReader, 'listIds'> {
+export interface RulesService extends Rules, UserChanges, ClientRemoval, Pick<RuleReader, 'listIds'> {
   readonly closedRules: ClosedRules
   readonly kind: ObjectKind
   readonly normalize: NormalizeRule
@@ -78,9 +88,10 @@ export function openRules({
 }: Deps): RulesService {
   const fields = new Fields(filled, codec)
   const closedRules = openClosedRules({ store, control })
-  const reader = openRuleReader({ store, filled, fields, closedRules })
+  const parts = withFollowers(openDerivedParts({ config, control, filled, clients, store }), filled)
+  const reader = openRuleReader({ store, filled, fields, closedRules, clients, parts })
   const addJournalEntry = openJournalEntries(filled)
-  const states = openRuleStates({ control, clock, log, filled, closedRules, addJournalEntry })
+  const states = openRuleStates({ control, clock, log, filled, closedRules, addJournalEntry, parts })
   const services: Services = {
     config,
     store,
@@ -91,6 +102,7 @@ export function openRules({
     fields,
     reader,
     states,
+    parts,
     addJournalEntry,
     clients
   }
@@ -102,9 +114,13 @@ export function openRules({
   return {
     ...reader,
     ...queries,
+    ...openPathQueries(filled),
     ...openPortLookup({ filled, reader }),
     ...reconciliation,
     ...removal,
+    ...openDerivedKinds(services),
+    ...openExitTargetLimits(services),
+    ...openClientRemoval({ ...removal, parts }),
     ...openUserChanges({ ...reconciliation, ...removal, admissionChanged }),
     admissionChanged,
     choosableClients: (rule, em) => choosableClients(services, rule, em),

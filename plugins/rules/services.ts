@@ -4,6 +4,7 @@ import type { Kernel } from '../../kernel/plugin.ts'
 import type { Clients } from '../clients/exports.ts'
 import type { RuleReader } from './api/rule-reader.ts'
 import type { RuleStates } from './delivery/rule-states.ts'
+import type { DerivedParts } from './derived/derived-parts.ts'
 import type { Fields } from './fields/fields.ts'
 import type { AddJournalEntry } from './journal-entry.ts'
 import type { keys } from './settings.ts'
@@ -13,8 +14,9 @@ export interface Services
   readonly fields: Fields
   readonly reader: RuleReader
   readonly states: RuleStates
+  readonly parts: DerivedParts
   readonly addJournalEntry: AddJournalEntry
-  readonly clients: Pick<Clients, 'pendingFaults'>
+  readonly clients: Pick<Clients, 'pendingFaults' | 'visibleIds'>
 }
 
 export type Change = Pick<Call, 'principal' | 'change'>

@@ -1,10 +1,12 @@
 // The slots of this plugin except those of rule fields and commands.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Static, TSchema } from 'typebox'
+import type { TargetMatch } from '../../agent/wire/target-match.ts'
 import { defineCode, type ErrorCode } from '../../kernel/base/errors.ts'
 import { defineSlot } from '../../kernel/slot.ts'
 import { columnSlot, liveTrafficSlot, pushOptionsSlot } from './command-slots.ts'
-import { documentKindSlot, documentPlaceSlot } from './commands/document.ts'
+import { documentClientsSlot, documentKindSlot, documentPlaceSlot } from './commands/document.ts'
+import { derivedObjectSlot } from './derived/derived-object.ts'
 import type { Rule, State } from './entities.ts'
 import {
   type CapabilityRequirement,
@@ -14,6 +16,7 @@ import {
   type RuleOwnership,
   ruleFieldSlot
 } from './fields/rule-field.ts'
+import { targetFieldSlot } from './fields/target-field.ts'
 import { journalEntrySlot, journalKindSlot } from './journal-entry.ts'
 
 export const clientNotGranted = defineCode('client_not_granted', 403, 5)
@@ -33,6 +36,7 @@ export const removedSlot =
 /** The new state of a rule; `reason` is the code of a failure, else null. */
 export interface StateChange extends RuleOwnership, Pick<RuleCore, 'id'> {
   readonly parent?: string // for a member: the id of its group rule
+  readonly from: State // the state before; the same if only the reason has changed
   readonly state: State
   readonly reason: string | null
 }
@@ -68,11 +72,26 @@ export interface Admission {
    * `rules.admissionChanged` when they change: group rules join and leave clients.
    */
   clients(userId: string, em: EntityManager): Promise<readonly string[] | 'all'>
-  /** Throws a Fault if the owner must not place this rule. Runs in the transaction that saves it. */
-  admit(rule: RuleCore, em: EntityManager): Promise<void>
+  /**
+   * Throws a Fault if the owner must not place this rule. Runs in the transaction that saves it. `textOf` returns the text by
+   * which the request names a client, so that a refusal does not say that the client exists. A path may have text that names no
+   * client that the caller may see.
+   */
+  admit(rule: RuleCore, em: EntityManager, textOf: (clientId: string) => string): Promise<void>
 }
 
 export const admitSlot = defineSlot<Admission>('rules.admit')
+
+/** The targets that the exits of a rule may dial, by the client id of the exit. */
+export type ExitTargets = ReadonlyMap<string, readonly TargetMatch[]>
+
+/**
+ * Limits the targets of rules with paths: returns limits by rule id. A rule or an exit that is missing has none. Gets only
+ * rules that `rules.admit` limits. Call `rules.refresh` when the limits change.
+ */
+export const exitTargetsSlot = defineSlot<
+  (rules: readonly RuleCore[], em: EntityManager) => Promise<ReadonlyMap<string, ExitTargets>>
+>('rules.exit-targets', { keyOf: () => 'exit' })
 
 /** A user who may place rules on other clients than before. */
 export interface AdmissionChange {
@@ -114,6 +133,32 @@ export interface PortSharing {
 
 export const portSharingSlot = defineSlot<PortSharing>('rules.sharing', { keyOf: () => 'port' })
 
+/** Ports of clients that rules must not have, because the agent itself listens on them. */
+export interface PortReservation {
+  /** Returns the reserved ports, of TCP and UDP, by client id. */
+  load(clientIds: readonly string[], em: EntityManager): Promise<ReadonlyMap<string, readonly number[]>>
+}
+
+export const portReservationSlot = defineSlot<PortReservation>('rules.port-reservation')
+
+/** A rule on a client. While a change is pending, `before` has the definition that is still in force. */
+export type FollowedRule = RuleCore & Pick<Rule, 'before'>
+
+/** Keeps data of a plugin in step with the rules on clients. Both methods run in the transaction of the change. */
+export interface RuleFollower {
+  readonly errors?: readonly ErrorCode[] // thrown by `changed`, for OpenAPI; default: all codes of the plugin
+  /** Called after rules were stored or changed. Throws a Fault to refuse the change, unless `isStored`: then it is older. */
+  changed(
+    rules: readonly FollowedRule[],
+    options: { readonly isStored: boolean },
+    em: EntityManager
+  ): Promise<void>
+  /** Called when the agent of a rule has applied the last change: `before` is no longer in force. */
+  applied(rule: RuleCore, em: EntityManager): Promise<void>
+}
+
+export const ruleFollowerSlot = defineSlot<RuleFollower>('rules.follower')
+
 /** Adds a read-only property to each target of a rule record. */
 export interface TargetView<V extends TSchema = TSchema> {
   readonly key: string // 'health'
@@ -128,11 +173,16 @@ export const targetViewSlot = defineSlot<TargetView>('rules.target', { keyOf: ({
 
 export const slots = [
   ruleFieldSlot,
+  targetFieldSlot,
   derivedFieldSlot,
+  derivedObjectSlot,
   shapeSlot,
   portSharingSlot,
+  portReservationSlot,
+  ruleFollowerSlot,
   targetViewSlot,
   admitSlot,
+  exitTargetsSlot,
   admissionChangedSlot,
   removedSlot,
   stateSlot,
@@ -143,5 +193,6 @@ export const slots = [
   columnSlot,
   documentKindSlot,
   documentPlaceSlot,
+  documentClientsSlot,
   liveTrafficSlot
 ]

@@ -1,4 +1,3 @@
-import { Fault, invalidSchema, reasonOf } from '../../kernel/base/errors.ts'
 import { Type } from '../../kernel/cli/args.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
 import { pushOptions } from '../rules/command-exports.ts'
@@ -7,15 +6,6 @@ import { fields } from './fields.ts'
 const url = '/v1/source-lists/{list_name}'
 const Name = Type.String({ description: 'Name of a list; rules name it as @NAME.' })
 const columns = ['name', 'entry_count', 'rule_count', 'updated_at']
-
-async function readList(file: string): Promise<string> {
-  const { readText } = await import('../../kernel/base/read-text.ts') // rule push loads this module
-  try {
-    return readText(file === '-' ? 0 : file)
-  } catch (cause) {
-    throw new Fault(invalidSchema, `${file} cannot be read: ${reasonOf(cause)}`, { cause })
-  }
-}
 
 const set = defineCommand({
   name: 'source-list set',
@@ -38,7 +28,8 @@ const set = defineCommand({
   }),
   positional: ['name'],
   async run({ api, args: { name, file, country }, print }) {
-    const text = await readList(file)
+    const { readFileArgument } = await import('../cli/command-exports.ts') // rule push loads this module
+    const text = await readFileArgument(file)
     const entries = country === undefined ? entryLines(text) : await countryEntries(text, country)
     const list = await api.call(`PUT ${url}`, { path: { list_name: name }, body: { entries } })
     print.data(list, columns)

@@ -19,7 +19,7 @@ export default definePlugin<Deps>({
   version: '1.0.0',
   description: 'Allows and denies source addresses on rules, with lists that rules can share.',
   kernel: '^2.0.0',
-  needs: { http: '^1.0.0', rules: '^1.0.0' },
+  needs: { cli: '^1.0.0', http: '^1.0.0', rules: '^1.0.0' },
   codes: [invalidSources, listNotFound, listInUse],
   store: {
     entities: [SourceFilter, SourceList],

@@ -6,6 +6,10 @@ import { invalidEntry, isListName, normalizeEntries } from './entries.ts'
 import { allowSources, denySources, invalidSources } from './fields.ts'
 import { listsNamed, requireRoom } from './lists.ts'
 
+/** An empty allowlist can mean nobody, but was often meant for entries that a script did not find. */
+const emptyAllowlist =
+  'must not be empty; omit it or give null to let everybody in, or pause the rule to let nobody in'
+
 /** Both fields share one table, which also serves to find the rules that name a list. */
 const fieldFor = (side: 'allow' | 'deny', field: typeof allowSources | typeof denySources) =>
   ruleField<typeof allowSources.body, typeof allowSources.sent>({
@@ -14,7 +18,9 @@ const fieldFor = (side: 'allow' | 'deny', field: typeof allowSources | typeof de
     errors: [invalidSources, limitReached],
     parse(given) {
       const entries = normalizeEntries(given, `/${field.key}`, 'lists')
-      return entries.length === 0 ? null : entries
+      if (entries.length > 0) return entries
+      if (side === 'allow') throw invalidEntry('/allow_sources', 'minItems', emptyAllowlist)
+      return null
     },
     async check(entries, { id }, em) {
       const named = await listsNamed(entries, em)

@@ -6,16 +6,17 @@ import { openApp } from './fixture.ts'
 t.test('a row has what the edge knows, under the ids of the server', async t => {
   const { server, agent, push, open } = await openApp(t)
   const rule_id = await push('ann', 8080)
-  agent.engine.openConnections = [open(2, { target: null, caller: null, targetLeg: null }), open(1)]
+  const dialing = open(2, { target: null, divert: 'tarpit', caller: null, targetLeg: null })
+  agent.engine.openConnections = [dialing, open(1)]
 
   const { status, body } = await server.call<ConnectionRow[]>('GET', '/v1/connections?sort=bytes')
 
   t.equal(status, 200)
   t.match(body, [
-    { target: null, rtt_ms: null, retransmits: null },
+    { target: null, divert: 'tarpit', rtt_ms: null, retransmits: null },
     {
       ...{ client_id: agent.clientId, rule_id, owner: 'ann', protocol: 'tcp', held_by: null },
-      ...{ source: '198.51.100.7:50001', listen: '[2001:db8::1]:443', target: '10.0.0.1:80' },
+      ...{ source: '198.51.100.7:50001', listen: '[2001:db8::1]:443', target: '10.0.0.1:80', divert: null },
       ...{ opened_at: new Date(server.clock.now() - 5000).toISOString(), idle_secs: 0.4 },
       ...{ bytes_in: 10, bytes_out: 20 },
       rtt_ms: { caller: 12.5, target: 0.5 },

@@ -21,6 +21,7 @@ export async function openApp(t: Test) {
     source: { address: '198.51.100.7', port: 50_000 + id },
     listen: { address: '2001:db8::1', port: 443 },
     target: { address: '10.0.0.1', port: 80, index: 0 },
+    divert: null,
     ...{ ageMs: 5000, idleMs: 400, bytesIn: 10, bytesOut: 20, heldBy: null },
     caller: { rttMs: 12.5, retransmits: 3 },
     targetLeg: { rttMs: 0.5, retransmits: 0 },

@@ -101,6 +101,46 @@ t.test('equal streams share one poll a second, and without streams there is no p
   t.equal(questions(), after)
 })
 
+t.test('at most four polls of one user begin at once, and the others 30 ms apart', async t => {
+  const { server, agent, push, open } = await openApp(t)
+  await push('ann', 8080)
+  agent.engine.openConnections = [open(1)]
+  const questions = countQuestions(agent)
+  const limits = [1, 2, 3, 4, 5, 6]
+  const streams = await Promise.all(limits.map(limit => openStream(t, server, `?limit=${limit}`)))
+  const events = streams.map(({ next }) => next())
+
+  await Promise.all(events.slice(0, 4))
+  t.equal(questions(), 4)
+
+  await server.clock.advance(30)
+  await events[4]
+  t.equal(questions(), 5)
+
+  await server.clock.advance(31)
+  await events[5]
+  t.equal(questions(), 6)
+})
+
+t.test('polls of one user for many rows are further apart', async t => {
+  const { server, agent, push, open } = await openApp(t)
+  await push('ann', 8080)
+  agent.engine.openConnections = [open(1)]
+  const questions = countQuestions(agent)
+  const [first, second] = [
+    await openStream(t, server, '?limit=500'),
+    await openStream(t, server, '?limit=499')
+  ]
+  await first.next()
+  t.equal(questions(), 1)
+
+  await server.clock.advance(29)
+  t.equal(questions(), 1)
+  await server.clock.advance(1)
+  await second.next()
+  t.equal(questions(), 2)
+})
+
 t.test('many clients yield the same first rows as one', async t => {
   const { server, agent, push, open } = await openApp(t)
   await push('ann', 8080)

@@ -139,7 +139,7 @@ t.test(
 
     top.resize(200, 40)
     const wide = await top.until(screen => rowsOf(screen).length === 30 && screen.includes('RULE'))
-    t.match(wide, /SOURCE +TARGET .* CLIENT +BYTES +HELD_BY +RTT +RESENT +PROTO +LISTEN +RULE/)
+    t.match(wide, /SOURCE +TARGET .* CLIENT +BYTES +HELD_BY +DIVERT +RTT +RESENT +PROTO +LISTEN +RULE/)
     t.match(wide, /127\.0\.1\.\d+:\d+ .* bob .* paris .* tcp +127\.0\.0\.1:\d+ /)
     top.resize(40, 10)
     const narrow = await top.until(screen => rowsOf(screen).length === 4 && screen.startsWith('sluice top'))

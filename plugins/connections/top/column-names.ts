@@ -10,6 +10,7 @@ export const columnNames = [
   'client',
   'bytes',
   'held_by',
+  'divert',
   'rtt',
   'resent',
   'proto',

@@ -48,7 +48,7 @@ const sumOf = (legs: ConnectionRow['rtt_ms']): number => (legs?.caller ?? 0) + (
 const legs = (both: ConnectionRow['rtt_ms']): string =>
   both ? [both.caller, both.target].map(one => (one === null ? '-' : String(Math.round(one)))).join('/') : '-'
 
-type Text = 'source' | 'listen' | 'target' | 'owner' | 'held_by' | 'protocol' | 'rule_id'
+type Text = 'source' | 'listen' | 'target' | 'divert' | 'owner' | 'held_by' | 'protocol' | 'rule_id'
 const text = (key: string, name: ColumnName, width: number, field: Text): Column => ({
   key,
   name,
@@ -89,6 +89,7 @@ export const columns: readonly Column[] = [
     value: row => row.bytes_in + row.bytes_out
   }),
   text('w', 'held_by', 12, 'held_by'),
+  text('v', 'divert', 12, 'divert'),
   amount('m', 'rtt', 9, 'rate', { cell: row => legs(row.rtt_ms), value: row => sumOf(row.rtt_ms) }),
   amount('x', 'resent', 7, 'rate', {
     cell: row => legs(row.retransmits),

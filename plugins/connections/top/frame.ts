@@ -176,7 +176,7 @@ const help = (): readonly Line[] => {
     plain(' e  clients   ? h  help   ^Z  suspend   q ^C  quit   Esc  back'),
     plain(''),
     plain(' Rates are bit/s between two events. in: caller to target, out: target to caller.'),
-    plain(' held_by: the limit or quota that delays it.'),
+    plain(' held_by: the limit or quota that delays it. divert: the plugin that chose its target.'),
     plain(' rtt (ms), resent: caller / target.')
   ]
 }

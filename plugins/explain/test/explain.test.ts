@@ -237,6 +237,28 @@ t.test(
   }
 )
 
+t.test('a probe opens no socket beyond the descriptors of the owner, and gives all of them back', async t => {
+  const { agent, push, ask } = await openApp(t)
+  let calls = 0
+  const target = await openTarget(t, socket => {
+    calls++
+    socket.write('hello')
+  })
+  await push(8080, { targets: [{ host: '127.0.0.1', port: target }] })
+  const free = agent.engine.freeDescriptors
+
+  agent.engine.freeDescriptors = 0
+  const refused = await ask(8080, { probe: true })
+
+  t.match(refused, { body: { decided_by: { kind: 'target', reason: 'descriptors' } } })
+  t.equal(calls, 0)
+
+  agent.engine.freeDescriptors = free
+  t.match(await ask(8080, { probe: true }), { body: { outcome: 'forwarded' } })
+  t.equal(calls, 1)
+  t.equal(agent.engine.freeDescriptors, free)
+})
+
 t.test('an owner with probes that fill an agent does not keep others from probing', async t => {
   const { server, agent, push, grant, ask } = await openApp(t)
   const silent = await openTarget(t, () => {})
@@ -270,3 +292,71 @@ t.test('an owner with probes that fill an agent does not keep others from probin
   await server.clock.advance(3_000)
   await Promise.all(noisy)
 })
+
+t.test('explain tells the refusal by a guard of a plugin that explains nothing', async t => {
+  const blocklist: AgentPlugin = {
+    name: 'blocklist',
+    agent: '^1.6.0',
+    plan(draft) {
+      const guard = { allow: null, deny: ['listed'], live: 'reset', refusal: 'listed' } as const
+      draft.addressGuards = [...draft.addressGuards, guard]
+    }
+  }
+  const { agent, push, ask } = await openApp(t, { agent: [blocklist] })
+  await push(8080)
+  agent.engine.changeAddresses('listed', { add: ['192.0.2.0/24'], remove: [] })
+
+  t.match((await ask(8080, { source: '192.0.2.7' })).body, {
+    outcome: 'refused',
+    decided_by: { kind: 'source', id: '192.0.2.7', reason: 'listed' }
+  })
+  t.equal((await ask(8080, { source: '198.51.100.7' })).body.outcome, 'forwarded')
+})
+
+t.test(
+  'explain names the divert of a source and its targets, and stops the caller if it is full',
+  async t => {
+    const decoy = await openTarget(t, socket => void socket.write('decoy'))
+    const honeypot: AgentPlugin = {
+      name: 'honeypot',
+      agent: '^1.6.0',
+      plan(draft) {
+        const targets = [{ host: '127.0.0.1', port: decoy }]
+        const refusalBeyond = { max: 2, reason: 'honeypot_full' }
+        draft.diverts = [...draft.diverts, { name: 'honeypot', from: ['honeypot'], targets, refusalBeyond }]
+      }
+    }
+    const { agent, push, ask } = await openApp(t, { agent: [honeypot] })
+    await push(8080)
+    agent.engine.changeAddresses('honeypot', { add: ['192.0.2.0/24'], remove: [] })
+    const counted = (active: number) =>
+      agent.engine.setCounters(agent.engine.opened.at(-1)?.id ?? 0, {
+        diverts: [{ name: 'honeypot', bytesIn: 0, bytesOut: 0, connectionsTotal: 2, active }]
+      })
+    counted(1)
+
+    t.match((await ask(8080, { source: '192.0.2.7', probe: true })).body, {
+      outcome: 'forwarded',
+      decided_by: { kind: 'target', id: `127.0.0.1:${decoy}` },
+      targets: [{ port: decoy }],
+      steps: [
+        ...Array(3).fill(Object),
+        { kind: 'divert', id: 'honeypot', reason: 'diverted', verdict: 'info' }
+      ]
+    })
+    const told = (await ask(8080, { source: '192.0.2.7' })).body.steps.find(({ kind }) => kind === 'divert')
+    t.equal(
+      told?.text,
+      `honeypot diverts callers from 192.0.2.7 to 127.0.0.1:${decoy}, at most 2 at once; 1 is open`
+    )
+    t.notMatch((await ask(8080, { source: '198.51.100.7' })).text, /honeypot/)
+    t.match((await ask(8080)).text, /the address of a caller decides whether honeypot diverts it/)
+
+    counted(2)
+    t.match((await ask(8080, { source: '192.0.2.7' })).body, {
+      outcome: 'refused',
+      decided_by: { kind: 'divert', id: 'honeypot', reason: 'honeypot_full' },
+      targets: []
+    })
+  }
+)

@@ -53,11 +53,19 @@ t.test('a circle may have eight rules, and branches', async t => {
   )
 })
 
+t.test('the exit of a path sees the host of its target', async t => {
+  const viaB = { targets: [{ host: '127.0.0.1', port: 80, path: ['c', 'b'] }] }
+
+  t.equal(await circleOf([parse('a1 80', viaB)]), null, 'loopback is that of the exit')
+  t.same(await circleOf([parse('a1 80', viaB), 'b1 80 a.example:80']), ['a1', 'b1'])
+})
+
 t.test('a loopback target leads to clients with the same observed address only', async t => {
   const rules = ['a1 80 127.0.0.1:90', 'b1 90 localhost:80']
   const beside = clients.map(client => ({ ...client, remoteAddr: '198.51.100.7' }))
 
   t.same(await circleOf(rules, beside), ['a1', 'b1'])
+  t.same(await circleOf(['a1 80 127.1.2.3:90', 'b1 90 LocalHost.:80'], beside), ['a1', 'b1'])
   t.equal(await circleOf(rules), null)
   t.equal(
     await circleOf(

@@ -18,12 +18,17 @@ export interface RuleQueries {
     principal: Principal,
     em: EntityManager
   ): Promise<{ readonly total: number; readonly active: number; readonly failed: number }>
+  /** Counts the active rules on clients, members of group rules included. */
+  countActive(em: EntityManager): Promise<number>
   /** Returns the ids of all rules, group rules and members. */
   allIds(em: EntityManager): Promise<ReadonlySet<string>>
   /** Returns client, owner, ports and targets, with former ones, by rule id. Unknown ids are left out. */
   loadScopes(ids: readonly string[], em: EntityManager): Promise<ReadonlyMap<string, RuleScope>>
-  /** Returns all matching rules in the order of creation, with members, and with group rules (`clientId` ''). */
-  matching(where: FilterQuery<Rule>, em: EntityManager): Promise<RuleCore[]>
+  /**
+   * Returns all matching rules in the order of creation, with members, and with group rules (`clientId` ''). While a change is
+   * pending, `before` has what is still in force.
+   */
+  matching(where: FilterQuery<Rule>, em: EntityManager): Promise<(RuleCore & Pick<Rule, 'before'>)[]>
   /** Returns, by id, the id under which the API shows the rule: for a member, that of its group rule. */
   shownIds(ids: readonly string[], em: EntityManager): Promise<ReadonlyMap<string, string>>
   /** Returns the names of rules, by id. Rules without a name are left out; a member has the name of its group rule. */
@@ -32,6 +37,8 @@ export interface RuleQueries {
   listMembers(id: string, em: EntityManager): Promise<Pick<Rule, 'id' | 'clientId'>[]>
   /** Returns up to `take` rules on clients after the id `after`, in the order of creation. */
   page(after: string, take: number, em: EntityManager): Promise<PageRow[]>
+  /** Returns the id of a rule that has the port on the client, for TCP or UDP, or null. */
+  holderOf(clientId: string, port: number, em: EntityManager): Promise<string | null>
   /** Returns the given owners that have rules on the client. */
   ownersOn(clientId: string, owners: readonly string[], em: EntityManager): Promise<string[]>
   /** Returns the clients with rules of the owner, and those that refused a member of a group rule. */
@@ -64,6 +71,8 @@ export const queries: RuleQueries = {
     const groupRules = await countGroupRules(owner, em)
     return { total, active: active + groupRules.active, failed: failed + groupRules.failed }
   },
+
+  countActive: em => em.count(Rule, { ...onClients, state: 'active' }),
 
   async allIds(em) {
     return new Set((await em.execute<{ id: string }[]>('select id from rules')).map(({ id }) => id))
@@ -105,6 +114,16 @@ export const queries: RuleQueries = {
        from rules where id > ? and client_id <> '${noClient}' order by id limit ?`,
       [after, take]
     ),
+
+  async holderOf(clientId, port, em) {
+    const covers = (from: string, to: string) => `${from} <= ? and ${to} >= ?`
+    const [holder] = await em.execute<{ id: string }[]>(
+      `select coalesce(parent, id) as id from rules where client_id = ? and state <> 'draining'
+       and (${covers('listen_from', 'listen_to')} or ${covers('moved_from', 'moved_to')}) order by id limit 1`,
+      [clientId, port, port, port, port]
+    )
+    return holder?.id ?? null
+  },
 
   async ownersOn(clientId, owners, em) {
     const where = { clientId, owner: { $in: [...owners] } }

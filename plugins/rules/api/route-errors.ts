@@ -8,14 +8,14 @@ import {
   userNotFound
 } from '../../../kernel/base/errors.ts'
 import type { SlotReader } from '../../../kernel/slot.ts'
-import { clientNameAmbiguous, clientPending } from '../../clients/exports.ts'
-import { activationFailed } from '../changes/client-answers.ts'
+import { clientNameAmbiguous, clientPending, clientRevoked } from '../../clients/exports.ts'
 import { portInUse } from '../changes/insert-rules.ts'
 import { targetCodes, validationProtocol } from '../changes/parse-draft.ts'
-import { bodyEmpty, immutableField, ruleNotFound } from '../codes.ts'
+import { activationFailed, bodyEmpty, immutableField, ruleNotFound } from '../codes.ts'
 import { requirementCodes } from '../fields/requirements.ts'
 import { derivedFieldSlot, fieldUnsupported, ruleFieldSlot } from '../fields/rule-field.ts'
-import { admitSlot, clientNotGranted, portSharingSlot, shapeSlot } from '../slots.ts'
+import { targetFieldSlot } from '../fields/target-field.ts'
+import { admitSlot, clientNotGranted, portSharingSlot, ruleFollowerSlot, shapeSlot } from '../slots.ts'
 
 export const existingErrors = [ruleNotFound, notOwner]
 
@@ -27,6 +27,7 @@ export const createErrors = (filled: SlotReader): ErrorCode[] => [
   clientNotFound,
   clientNameAmbiguous,
   clientPending,
+  clientRevoked,
   clientNotGranted,
   userNotFound,
   limitReached,
@@ -48,12 +49,14 @@ export const updateErrors = (filled: SlotReader): ErrorCode[] => [
 ]
 
 function slotErrors(filled: SlotReader): ErrorCode[] {
-  const required = [...filled(ruleFieldSlot), ...filled(derivedFieldSlot), ...filled(shapeSlot)]
+  const fields = [...filled(ruleFieldSlot), ...filled(targetFieldSlot)]
+  const required = [...fields, ...filled(derivedFieldSlot), ...filled(shapeSlot)]
   const declared = [
-    ...filled(ruleFieldSlot),
+    ...fields,
     ...filled(shapeSlot).filter(({ value }) => value.validate),
     ...filled(portSharingSlot),
-    ...filled(admitSlot)
+    ...filled(admitSlot),
+    ...filled(ruleFollowerSlot)
   ]
   return [
     ...required.flatMap(({ value }) => ('requires' in value && value.requires ? value.requires.refusal : [])),

@@ -6,14 +6,18 @@ import type { PagedRows } from '../../../kernel/http/list-route.ts'
 import type { Principal } from '../../../kernel/http/principal.ts'
 import { Client } from '../../../kernel/identity/entities.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
+import type { Clients } from '../../clients/exports.ts'
 import { listFilterSlots, listFilters, seesAll } from '../../http/exports.ts'
 import { clientCondition } from '../changes/placement.ts'
 import { ruleNotFound } from '../codes.ts'
 import type { ClosedRules } from '../delivery/closed-rules.ts'
+import type { DerivedParts } from '../derived/derived-parts.ts'
 import { isGroupRule, onClients, RefusedMember, Rule, type ShownRule, shownColumns } from '../entities.ts'
 import type { Fields } from '../fields/fields.ts'
+import { targetProperties, withoutPaths } from '../fields/target-values.ts'
 import { loadEdges } from '../group-rules/edges.ts'
 import { targetViewSlot } from '../slots.ts'
+import { throughCondition } from './path-queries.ts'
 import type { RuleRecord, Values } from './rule-record.ts'
 import { ruleEtag } from './rule-resource.ts'
 import type { Filter } from './schema.ts'
@@ -22,6 +26,8 @@ import { shownStates, toShownState } from './shown-states.ts'
 interface Services extends Pick<Kernel, 'store' | 'filled'> {
   readonly fields: Fields
   readonly closedRules: Pick<ClosedRules, 'reason'>
+  readonly parts: Pick<DerivedParts, 'pendingReasons'>
+  readonly clients: Pick<Clients, 'visibleIds'>
 }
 
 export interface RuleReader {
@@ -100,8 +106,8 @@ const ownerCondition = (owner: string, hasClients: boolean): object =>
 
 /** Returns a condition for the rules that match the filter and that the user may see. */
 async function filterCondition(
-  { filled, fields }: Services,
-  { client, owner, name, port, ...more }: Filter,
+  { filled, fields, clients }: Services,
+  { client, owner, name, port, via, ...more }: Filter,
   caller: Principal,
   em: EntityManager
 ) {
@@ -113,8 +119,24 @@ async function filterCondition(
     ...(fields.placing() ? shown : onEach),
     ...(name !== undefined && { name }),
     ...(port !== undefined && { listenFrom: { $lte: port }, listenTo: { $gte: port } }),
+    ...(via !== undefined && {
+      $and: [throughCondition(await visibleClients(via, { clients, caller, em }), filled)]
+    }),
     ...(client !== undefined && (await onClientCondition(client, em)))
   }
+}
+
+interface Asked {
+  readonly clients: Pick<Clients, 'visibleIds'>
+  readonly caller: Principal
+  readonly em: EntityManager
+}
+
+/** Returns the ids of the clients with this id or name that the caller may see. */
+async function visibleClients(client: string, { clients, caller, em }: Asked): Promise<string[]> {
+  const found = await loadClientIds(client, em)
+  const visible = seesAll(caller) ? 'all' : await clients.visibleIds(caller.userId, em)
+  return visible === 'all' ? found : found.filter(id => visible.includes(id))
 }
 
 /** Returns a condition for rules on the client, and for group rules with a member there. */
@@ -133,7 +155,7 @@ async function loadClientIds(client: string, em: EntityManager): Promise<string[
 
 async function loadRecords(
   rules: readonly ShownRule[],
-  { filled, fields, closedRules }: Services,
+  { filled, fields, closedRules, parts }: Services,
   em: EntityManager
 ): Promise<RuleRecord[]> {
   const clientIds = [...new Set(rules.map(({ clientId }) => clientId))]
@@ -142,24 +164,34 @@ async function loadRecords(
   const values = await fields.load(rules, em)
   const views = filled(targetViewSlot).map(({ value }) => [value.key, value.load(rules)] as const)
   const shown = await shownStates(filled, rules, em)
-  const edges = await loadEdges(rules, { shown, closedRules }, em)
+  const edges = await loadEdges(rules, { shown, closedRules, parts }, em)
+  const waiting = rules.map(rule => ({ ...rule, isPending: rule.before != null }))
+  const pending = await parts.pendingReasons(waiting, em)
   const unplaced = fields.placing() && { edges: null }
   return rules.map(rule => ({
     ...coreRecord(rule, names),
     ...unplaced,
     etag: ruleEtag(rule, values.get(rule.id) ?? {}, filled),
-    ...(edges.get(rule.id) ?? toShownState(rule, shown.get(rule.id), closedRules.reason(rule))),
-    targets: shownTargets(rule, views),
+    ...(edges.get(rule.id) ??
+      toShownState(rule, shown.get(rule.id), {
+        closed: closedRules.reason(rule),
+        pending: pending.get(rule.id)
+      })),
+    targets: shownTargets(rule, views, index => targetProperties(filled, values.get(rule.id) ?? {}, index)),
     ...fields.shown(values.get(rule.id) ?? {})
   }))
 }
 
 type Views = readonly (readonly [string, ReadonlyMap<string, readonly unknown[]>])[]
 
-const shownTargets = ({ id, targets, listenFrom, listenTo }: ShownRule, views: Views) =>
-  targets.map((target, index) => {
+const shownTargets = (
+  { id, targets, listenFrom, listenTo }: ShownRule,
+  views: Views,
+  propertiesOf: (index: number) => Values
+) =>
+  withoutPaths(targets).map((target, index) => {
     const port_end = listenTo > listenFrom ? target.port + listenTo - listenFrom : null
-    const own = { ...target, weight: target.weight ?? 1, port_end }
+    const own = { ...target, weight: target.weight ?? 1, port_end, ...propertiesOf(index) }
     const shown: typeof own & Values = own
     for (const [key, view] of views) Object.assign(shown, { [key]: view.get(id)?.[index] })
     return shown
@@ -176,6 +208,7 @@ const coreRecord = (rule: ShownRule, names: ReadonlyMap<string, string>) => ({
   owner: rule.owner,
   placed_by: rule.placedBy,
   paused: rule.paused,
+  change_pending: rule.before != null,
   created_at: timestamp(rule.createdAt),
   updated_at: timestamp(rule.updatedAt),
   state_changed_at: timestamp(rule.stateChangedAt)

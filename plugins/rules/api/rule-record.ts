@@ -88,6 +88,10 @@ export const CoreRecord = Type.Object({
   paused: Type.Boolean({ description: 'Its port stays taken, and nothing is forwarded.', examples: [false] }),
   state: stateSchema(coreStates),
   state_reason: orNull(Type.String(), { description: 'Why it is not active, as a code.', examples: [null] }),
+  change_pending: Type.Boolean({
+    description: 'A client has not applied the last change yet: what it applied before is in force.',
+    examples: [false]
+  }),
   created_at: timeOf('When it was created.'),
   updated_at: timeOf('When it was changed last.'),
   state_changed_at: timeOf('When its state changed last.'),

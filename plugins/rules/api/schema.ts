@@ -11,6 +11,7 @@ import {
   ruleFieldSlot,
   type ServerField
 } from '../fields/rule-field.ts'
+import { targetFieldsIn } from '../fields/target-values.ts'
 import { Edge, partialState } from '../group-rules/edges.ts'
 import { ruleNameSchema } from '../names/rule-name-schema.ts'
 import { shapeSlot, shownStateSlot, type TargetView, targetViewSlot } from '../slots.ts'
@@ -44,6 +45,8 @@ const lastPort = (options: TSchemaOptions = {}) =>
     })
   )
 
+const targetsOptions = { description: '1 to 8, without duplicates.' }
+
 const Definition = Type.Object({
   client: Type.Optional(ClientRef),
   listen_port: ListenPort,
@@ -60,7 +63,7 @@ const Definition = Type.Object({
       ),
       weight: Type.Optional(Type.Integer({ ...Weight, default: 1 }))
     }),
-    { description: '1 to 8, without duplicates.' }
+    targetsOptions
   ),
   prefer_ipv6: Type.Optional(Type.Boolean({ description: 'Try the IPv6 addresses of a name first.' })),
   owner: Type.Optional(Type.String({ description: 'user_id. Default: the user of the request.' })),
@@ -90,7 +93,7 @@ export type PlacingField = LoadedField & ServerField
 export const placingIn = (filled: SlotReader): PlacingField | undefined =>
   fieldsIn(filled).find((field): field is PlacingField => !isSent(field) && field.clientsOf !== undefined)
 
-const viewsIn = (filled: SlotReader): TargetView[] => filled(targetViewSlot).map(({ value }) => value)
+export const viewsIn = (filled: SlotReader): TargetView[] => filled(targetViewSlot).map(({ value }) => value)
 
 /** `x-requires` names the capability that an agent needs, so that forms offer only what it supports. */
 const optionalValue = (field: RuleField) =>
@@ -102,11 +105,25 @@ const example = { client: 'paris', listen_port: 8443, targets: [{ host: '10.0.0.
 const clientSchema = (filled: SlotReader): TSchema =>
   placingIn(filled) ? Type.Optional(ClientRef) : ClientRef
 
+/** Returns the properties of a target that a request may have. */
+const givenTarget = (filled: SlotReader) => ({
+  ...Definition.properties.targets.items.properties,
+  ...Object.fromEntries(
+    targetFieldsIn(filled).map(({ key, body, requires }) => [
+      key,
+      Type.Optional(orNull(body, { 'x-requires': requires.capability }))
+    ])
+  )
+})
+
+const targetsBody = (filled: SlotReader) => Type.Array(closed(givenTarget(filled)), targetsOptions)
+
 const definitionProperties = (filled: SlotReader) => {
   const { listen_port_end: _, client: __, ...core } = Definition.properties
   const range = filled(shapeSlot).find(({ value }) => value.bodyField === 'listen_port_end')?.value
   const end = range && lastPort({ 'x-requires': range.requires.capability })
-  return { client: clientSchema(filled), ...core, ...(end && { listen_port_end: end }) }
+  const targets = targetsBody(filled)
+  return { client: clientSchema(filled), ...core, targets, ...(end && { listen_port_end: end }) }
 }
 
 const named = ($id: string) => ({ $id, examples: [example] })
@@ -127,6 +144,7 @@ export const documentBody = (filled: SlotReader) =>
   withFields<DefinitionBody>(
     {
       ...Definition.properties,
+      targets: targetsBody(filled),
       client: clientSchema(filled),
       rule_id: Type.Optional(RuleId),
       ...deliveryOptions
@@ -144,10 +162,7 @@ const Readonly = Type.Optional(Type.Unknown({ readOnly: true, description: 'Igno
 /** Accepts targets as in a request, or as in a record. */
 function targetsSchema(filled: SlotReader) {
   const views = Object.fromEntries(viewsIn(filled).map(({ key }) => [key, Readonly]))
-  const target = Definition.properties.targets.items.properties
-  return Type.Array(closed({ ...target, port_end: Readonly, ...views }), {
-    description: '1 to 8, without duplicates.'
-  })
+  return Type.Array(closed({ ...givenTarget(filled), port_end: Readonly, ...views }), targetsOptions)
 }
 
 /** Accepts the whole body of create, a record (read-only properties are ignored), or some properties of it. */
@@ -219,7 +234,10 @@ function patchSchemaOf(schema: TSchema): TSchema {
 export const ruleRecord = (filled: SlotReader) => {
   const views = Object.fromEntries(viewsIn(filled).map(({ key, schema }) => [key, schema]))
   const target = CoreRecord.properties.targets.items.properties
-  const targets = Type.Array(closed({ ...target, ...views }, { $id: 'Target' }), {
+  const properties = Object.fromEntries(
+    targetFieldsIn(filled).map(({ key, body }) => [key, Type.Optional(body)])
+  )
+  const targets = Type.Array(closed({ ...target, ...properties, ...views }, { $id: 'Target' }), {
     description: 'Where connections go.'
   })
   const fieldOf = ({ body, absent }: RuleField) => (absent === undefined ? orNull(body) : body)
@@ -246,6 +264,12 @@ export const Filter = Type.Object({
   ),
   owner: Type.Optional(UserFilter('user_id of the owner.')),
   name: Type.Optional(ruleNameSchema('Only rules with this name.')),
+  via: Type.Optional(
+    Type.String({
+      description: 'client_id, or a name that several may have: only rules with such a client on a path.',
+      examples: ['lyon']
+    })
+  ),
   port: Type.Optional(
     Type.Integer({
       minimum: 1,

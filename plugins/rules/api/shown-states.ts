@@ -32,17 +32,23 @@ export async function shownStates(
   return found
 }
 
-/** Returns state and reason for a record. `closedReason` says why the agent has closed the rule. */
+/** Why a rule is not as it was requested. */
+export interface Reasons {
+  readonly closed: string | null // why its agent has closed it
+  readonly pending: string | undefined // why its change waits
+}
+
+/** Returns state and reason for a record. */
 export function toShownState(
   rule: Pick<Rule, 'state' | 'stateReason'>,
   shown: Shown | undefined,
-  closedReason: string | null
+  { closed, pending }: Reasons
 ): { state: string; state_reason: string | null } {
   const { state, stateReason } = rule
   if (isShown(rule, shown)) return { state: shown.state, state_reason: shown.reason }
   return {
     state,
-    state_reason: stateReason ?? (state === 'active' ? closedReason : state === 'paused' ? state : null)
+    state_reason: stateReason ?? pending ?? (state === 'active' ? closed : state === 'paused' ? state : null)
   }
 }
 

@@ -4,16 +4,11 @@ import { Fault } from '../../../kernel/base/errors.ts'
 import { isCapable } from '../../../kernel/control/peers.ts'
 import type { FieldChange } from '../../../kernel/http/route.ts'
 import type { Values } from '../api/rule-record.ts'
-import {
-  type AfterCommit,
-  belongsOnAgent,
-  isInForce,
-  objectKeyOf,
-  stateInForce
-} from '../delivery/rule-states.ts'
+import { type AfterCommit, belongsOnAgent, isInForce, stateInForce } from '../delivery/rule-states.ts'
 import type { Rule } from '../entities.ts'
 import { lastKnownAgent, requireCapableClient, requireCapablePeer } from '../fields/requirements.ts'
 import { fieldUnsupported } from '../fields/rule-field.ts'
+import { withoutPaths } from '../fields/target-values.ts'
 import type { Services } from '../services.ts'
 import { updateCapability } from '../wire.ts'
 import { collectAnswers, type SentRule } from './client-answers.ts'
@@ -38,7 +33,7 @@ export async function applyChange(
   { values, ...core }: WantedRule,
   { mode, existing, patch, ...by }: EditCall
 ): Promise<AppliedChange> {
-  const { control, filled, fields, states } = services
+  const { control, filled, fields, parts, states } = services
   const { rule } = stored
   const isRunning = isInForce(rule) || rule.state === 'pending'
   const isRetried = rule.state === 'failed' && mode !== 'hot'
@@ -47,7 +42,7 @@ export async function applyChange(
     isAwaited: boolean
   ): Promise<Pick<AppliedChange, 'awaited' | 'woken'>> =>
     isAwaited
-      ? { awaited: await collectAnswers(control, [rule], 'push', by.em), woken: [] }
+      ? { awaited: await collectAnswers(services, [rule], 'push', by.em), woken: [rule.clientId] }
       : { awaited: [], woken: [rule.clientId] }
   const changes = listChanges(stored, { values, ...core })
   if (changes.length === 0 && !(isRetried && mode === 'replace'))
@@ -57,7 +52,7 @@ export async function applyChange(
   const isHot = changes.every(({ field }) => fields.isHot(field))
   const isDefinition = !changes.every(({ field }) => fields.isHot(field) || field === 'paused')
   const given = { ...rule, ...core, fields: fields.keysWith(rule, values) }
-  if (isDefinition) await admitRule(given, filled, by.em)
+  if (isDefinition) await admitRule(given, filled, by)
   const [next = given] = isDefinition ? await fields.withDerived([given], by.em) : [given]
   await requireSupport(services, { rule, next, changes, mode: isHot ? 'hot' : mode }, by)
   await fields.check(next, addedValues(changes, services), by)
@@ -65,6 +60,8 @@ export async function applyChange(
   const written = { from: stored.values, to: values }
   if (changes.length > 0 && sent.length === 0 && !(isRetried && mode === 'replace')) {
     await writeRule(services, withServerChange(services, rule, changes, { patch, ...by }), written, by)
+    const changed = await parts.sync([next], 'capable', by.em)
+    if (changed.has(rule.id) && belongsOnAgent(rule)) await parts.send([rule], by.em)
     return { changes, ...(await waiting(rule, false)), afterCommit: nothing }
   }
 
@@ -86,7 +83,8 @@ export async function applyChange(
   const state = isNew ? 'pending' : isOffline && isInForce(rule) ? stateInForce(row) : rule.state
   const afterCommit = state === rule.state ? nothing : await states.enter(row, { state }, by.em)
   if (!isNew && !belongsOnAgent(rule)) return { changes, ...(await waiting(rule, false)), row, afterCommit }
-  await control.objects.put(by.em, objectKeyOf(rule))
+  await parts.sync([{ ...row, state }], 'capable', by.em)
+  await parts.send([rule], by.em)
   const isAwaited = isRunning || isRetried || rule.before != null
   return { changes, ...(await waiting(rule, isAwaited)), row, afterCommit }
 }
@@ -102,7 +100,7 @@ export function listChanges({ rule, values }: StoredRule, wanted: WantedRule): F
 const coreOf = (rule: Rule | WantedRule) => ({
   listen_port: rule.listenFrom,
   listen_port_end: rule.listenTo > rule.listenFrom ? rule.listenTo : null,
-  targets: rule.targets,
+  targets: withoutPaths(rule.targets), // a change of a path is one of its field
   prefer_ipv6: rule.preferIpv6,
   placed_by: rule.placedBy,
   paused: rule.paused

@@ -37,9 +37,10 @@ export const openChangeRule =
       const stored = await findRule(services, id, edit, { principal, em })
       requireContent(edit, fields)
       if (mode === 'replace') requireValid(edit, services, principal)
-      const wanted = await judgeEdit(services, edit, stored, { principal, em })
+      const by = { principal, em, clientTexts: new Map() }
+      const wanted = await judgeEdit(services, edit, stored, by)
       name = wanted.values['name'] ?? stored.rule.name ?? null
-      const call = { mode, existing, ...(mode === 'live' && { patch: body }), principal, em }
+      const call = { mode, existing, ...(mode === 'live' && { patch: body }), ...by }
       const apply = isGroupRule(stored.rule) ? changeGroupRule : changeOne
       const applied = await apply(services, stored, wanted, call)
       changes = applied.changes

@@ -1,14 +1,13 @@
 // Waits for the answers of clients, and turns them into the reply of the request.
 import type { EntityManager } from '@mikro-orm/sql'
-import { ackTimeout, defineCode, Fault } from '../../../kernel/base/errors.ts'
-import type { ApplyResult, Delivery } from '../../../kernel/control/managed-objects.ts'
+import { ackTimeout, Fault } from '../../../kernel/base/errors.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
-import { ruleNotFound } from '../codes.ts'
+import { activationFailed, ruleNotFound } from '../codes.ts'
 import { objectKeyOf } from '../delivery/rule-states.ts'
+import { openHeldDelivery, type RuleAnswer, type RuleDelivery } from '../derived/held-rule.ts'
 import type { Rule } from '../entities.ts'
+import type { Services } from '../services.ts'
 import { portInUse } from './insert-rules.ts'
-
-export const activationFailed = defineCode('activation_failed', 422, 6)
 
 /** Agents apply rules one after another, so many rules get more time. */
 export const defaultAckSecs = (rules: number): number => Math.min(60, 5 + Math.floor(rules / 20))
@@ -16,26 +15,37 @@ export const defaultAckSecs = (rules: number): number => Math.min(60, 5 + Math.f
 /** A rule with a change that its client must answer. */
 export interface SentRule {
   readonly rule: Rule
-  readonly delivery: Delivery
+  readonly delivery: RuleDelivery
 }
 
-/** Call it in the change, after the rules were sent or removed. */
+/** Call it in the change, after the rules were sent or removed. Nobody waits for a rule that is held by an offline client. */
 export async function collectAnswers(
-  { objects }: Pick<Kernel['control'], 'objects'>,
+  services: Services,
   rules: readonly Rule[],
   change: 'push' | 'remove',
   em: EntityManager
 ): Promise<SentRule[]> {
-  const deliveries = await objects.deliverAll(em, rules.map(objectKeyOf), change)
-  return rules.flatMap((rule, at) => {
+  const { control, parts } = services
+  const awaited = await parts.awaited(change === 'push' ? rules.map(({ id }) => id) : [], em)
+  const free = rules.filter(({ id }) => !awaited.has(id))
+  const deliveries = await control.objects.deliverAll(em, free.map(objectKeyOf), change)
+  const sent: SentRule[] = free.flatMap((rule, at) => {
     const delivery = deliveries[at]
     return delivery ? [{ rule, delivery }] : []
   })
+  for (const rule of rules) {
+    const keys = awaited.get(rule.id) ?? []
+    if (keys.length === 0 || keys.some(({ clientId }) => !control.peers.find(clientId))) continue
+    const own = await control.objects.deliverAll(em, keys, 'push')
+    const waiting = own.map((delivery, at) => ({ clientId: keys[at]?.clientId ?? '', delivery }))
+    sent.push({ rule, delivery: await openHeldDelivery(services, rule, waiting, em) })
+  }
+  return sent
 }
 
 export interface Answer {
   readonly rule: Rule
-  readonly result: ApplyResult | null // null: no answer came
+  readonly result: RuleAnswer | null // null: no answer came
 }
 
 /** Waits for the answers of connected clients, and wakes the others. */
@@ -63,7 +73,7 @@ export function requireAnswers(ruleId: string, answers: readonly Answer[], ackSe
 
 /** Throws unless the client has applied the change. `whenRefused` adds details to a refusal. */
 export function requireApplied(
-  answer: ApplyResult | null,
+  answer: RuleAnswer | null,
   ruleId: string,
   ackSecs: number,
   whenRefused?: { readonly rule_state: 'failed' }
@@ -74,7 +84,8 @@ export function requireApplied(
     throw new Fault(ackTimeout, message, { details })
   }
   if (answer.status !== 'refused') return
-  const refused = { ...details, ...whenRefused }
+  const { clientId } = answer
+  const refused = { ...details, ...whenRefused, ...(clientId !== undefined && { client_id: clientId }) }
   if (answer.code === portInUse.code) throw new Fault(portInUse, answer.message, { details: refused })
   throw new Fault(activationFailed, answer.message, { details: { ...refused, reason: answer.code } })
 }

@@ -15,7 +15,7 @@ import {
   waitForAnswers
 } from './client-answers.ts'
 import { insertRules, newRule } from './insert-rules.ts'
-import { parseDraft } from './parse-draft.ts'
+import { parseRule } from './parse-rule.ts'
 import { requirePlace, resolvePlacement } from './placement.ts'
 
 export type CreateRule = (body: CreateBody, ackSecs: number | undefined, call: Change) => Promise<RuleRecord>
@@ -25,16 +25,17 @@ export const openCreateRule =
   (services: Services): CreateRule =>
   async (body, givenAckSecs, { principal, change }) => {
     const { store, clock, control, filled, fields, reader, addJournalEntry } = services
-    const draft = parseDraft(body)
-    const values = fields.parse(body, draft, principal)
-    requirePlace(body.client, values, fields.placing())
+    const asWritten = parseRule(fields, body, principal)
+    requirePlace(body.client, asWritten.values, fields.placing())
     const ifOffline = body.if_offline ?? 'refuse'
     const id = newId(clock.now())
-    const resource = ruleResource(id, filled, () => values['name'] ?? null)
+    const resource = ruleResource(id, filled, () => asWritten.values['name'] ?? null)
     const placed = await change(resource, async em => {
-      const by = { principal, em }
-      const keys = fields.sentKeys(values)
+      const by = { principal, em, clientTexts: new Map() }
       const where = await resolvePlacement(body, principal, filled, em)
+      const resolved = await fields.resolve(body, { ...by, clientId: where.clientId })
+      const { draft, values } = resolved === body ? asWritten : parseRule(fields, resolved, principal)
+      const keys = fields.sentKeys(values)
       const rule = newRule(
         { ...draft, ...where, id, paused: body.paused ?? false, fields: keys },
         clock.now()
@@ -42,11 +43,11 @@ export const openCreateRule =
       await addJournalEntry(createdEntry(principal, id), em)
       if (isGroupRule(rule)) {
         const members = await insertGroupRule(services, rule, { ...by, values, ifOffline })
-        return collectAnswers(control, members, 'push', em)
+        return collectAnswers(services, members, 'push', em)
       }
       const faults = await insertRules(services, [rule], values, { ...by, ifOffline })
       for (const fault of faults.values()) throw fault
-      return collectAnswers(control, [rule], 'push', em)
+      return collectAnswers(services, [rule], 'push', em)
     })
     const ackSecs = givenAckSecs ?? defaultAckSecs(placed.length)
     const isOne = placed[0]?.rule.id === id

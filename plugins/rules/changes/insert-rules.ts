@@ -13,7 +13,7 @@ import type { ChangeBy } from '../fields/fields.ts'
 import { requireCapableClient, requireCapablePeer } from '../fields/requirements.ts'
 import type { Services } from '../services.ts'
 import type { keys } from '../settings.ts'
-import { portSharingSlot } from '../slots.ts'
+import { portReservationSlot, portSharingSlot } from '../slots.ts'
 import { nameHolder } from './name-holder.ts'
 import type { Draft } from './parse-draft.ts'
 import { admitRule } from './placement.ts'
@@ -60,10 +60,10 @@ export async function insertRules(
   values: Values,
   { ifOffline, ...by }: InsertCall
 ): Promise<Faults> {
-  const { config, control, filled, fields, clients } = services
+  const { config, filled, fields, clients, parts } = services
   const { em } = by
   const faults = new Map<string, Fault>()
-  const admitted = await keepPassing(given, faults, rule => admitRule(rule, filled, em))
+  const admitted = await keepPassing(given, faults, rule => admitRule(rule, filled, by))
   const pending = await clients.pendingFaults(
     admitted.map(({ clientId }) => clientId),
     em
@@ -84,8 +84,14 @@ export async function insertRules(
   for (const [id, fault] of await takenPorts(stored, services, em)) faults.set(id, fault)
   const free = stored.filter(({ id }) => !faults.has(id))
   for (const [id, fault] of await overLimits(free, config, em)) faults.set(id, fault)
+  const within = free.filter(({ id }) => !faults.has(id))
+  const sent = await keepPassing(within, faults, async rule => {
+    await parts.sync([rule], ifOffline === 'queue' ? 'capable' : 'connected', em)
+  })
+  const refused = within.filter(({ id }) => faults.has(id))
+  await parts.drop(refused, 'all', 'cut', em)
   if (faults.size > 0) await em.nativeDelete(Rule, { id: { $in: [...faults.keys()] } })
-  for (const rule of free) if (!faults.has(rule.id)) await control.objects.put(em, objectKeyOf(rule))
+  await parts.send(sent, em)
   return faults
 }
 
@@ -125,9 +131,9 @@ export async function takenPorts(
   { filled, control }: Pick<Kernel, 'filled' | 'control'>,
   em: EntityManager
 ): Promise<Faults> {
-  const faults = new Map<string, Fault>()
+  const faults = await reservedPorts(rules, filled, em)
   const overlapping = await loadOverlapping(rules, em)
-  const contested = rules.filter(({ clientId }) => overlapping.has(clientId))
+  const contested = rules.filter(({ id, clientId }) => overlapping.has(clientId) && !faults.has(id))
   if (contested.length === 0) return faults
   const shown = await shownStates(filled, [...contested, ...[...overlapping.values()].flat()], em)
   const isFree = ({ id }: Rule): boolean => shown.get(id)?.port === 'free'
@@ -139,6 +145,27 @@ export async function takenPorts(
     if (fault) faults.set(rule.id, fault)
     else
       for (const other of others.filter(isFree)) await control.objects.drop(em, objectKeyOf(other), 'drain')
+  }
+  return faults
+}
+
+/** Returns a fault for each rule with a port on which the agent itself listens. */
+async function reservedPorts(
+  rules: readonly Rule[],
+  filled: SlotReader,
+  em: EntityManager
+): Promise<Map<string, Fault>> {
+  const faults = new Map<string, Fault>()
+  const clientIds = [...new Set(rules.map(({ clientId }) => clientId))]
+  for (const { value: reservation } of filled(portReservationSlot)) {
+    const reserved = clientIds.length === 0 ? new Map() : await reservation.load(clientIds, em)
+    for (const { id, clientId, protocol, listenFrom, listenTo } of rules) {
+      const ports: readonly number[] = reserved.get(clientId) ?? []
+      const port = ports.find(port => port >= listenFrom && port <= listenTo)
+      if (port === undefined) continue
+      const message = `the agent of this client itself needs ${protocol} port ${port}`
+      faults.set(id, new Fault(portInUse, message, { details: { port } }))
+    }
   }
   return faults
 }

@@ -10,6 +10,7 @@ import { type DefinitionBody, type PatchBody, readOnlyIn, type UpdateBody } from
 import { bodyEmpty, immutableField } from '../codes.ts'
 import { isGroupRule, type Rule } from '../entities.ts'
 import type { ChangeBy, Fields } from '../fields/fields.ts'
+import { withoutPaths } from '../fields/target-values.ts'
 import type { Services } from '../services.ts'
 import { listChanges } from './apply-change.ts'
 import type { Edit, StoredRule, WantedRule } from './edit.ts'
@@ -41,42 +42,59 @@ function requireFields(patch: Values): void {
 /** Throws if the body would be invalid for every rule. */
 export function requireValid(edit: Edit, services: Services, principal: Principal): void {
   const body = wholeBody(edit, null, services)
-  services.fields.parse(body, parseDraft(body), principal)
+  services.fields.parse(body, parseBody(body, services), principal)
 }
 
 /** Returns the rule that the edit asks for. Throws if the stored rule must not become that rule. */
 export async function judgeEdit(
   services: Services,
-  edit: Edit,
+  given: Edit,
   stored: StoredRule,
-  { principal, em }: ChangeBy
+  by: ChangeBy
 ): Promise<WantedRule> {
   const { fields, filled } = services
+  const { principal, em } = by
   const { rule } = stored
-  const { mode } = edit
-  if (mode === 'live') await requireUnchanged(services, edit.body, rule, em)
+  const { mode } = given
+  if (mode === 'live') await requireUnchanged(services, given.body, rule, em)
+  const edit = await resolveEdit(services, given, stored, by)
   const body = wholeBody(edit, stored, services)
-  const draft = parseDraft(body)
-  const given = { ...edit.body, ...draftBody(draft) }
+  const draft = parseBody(body, services)
+  const requested = { ...edit.body, ...draftBody(draft) }
   if (mode === 'hot') {
-    await requireStored(given, fixed.hot, rule, em)
+    await requireStored(requested, fixed.hot, rule, em)
     for (const field of fields.fixedInUpdate()) {
       const value = fields.parseField(field, body, draft, principal)
-      if (!isDeepStrictEqual(value, stored.values[field.key] ?? null)) throw immutable(field.key)
+      if (!isDeepStrictEqual(value, stored.values[field.key] ?? null))
+        throw immutable(field.ofTargets ? 'targets' : field.key)
     }
   } else fields.requireShape(draft)
   const staying = mode === 'replace' ? fields.staying(body, stored.values) : {}
   const values = { ...fields.parseAll(body, draft, principal), ...staying }
-  const wanted = { ...rule, ...draft, paused: body.paused ?? false, values }
+  const targets = fields.withPaths(draft.targets, values)
+  const wanted = { ...rule, ...draft, targets, paused: body.paused ?? false, values }
   const place = placeIn(edit, stored, wanted, services, principal)
   const placed = place && (await resolvePlacement(place, principal, filled, em, rule))
   const next = { ...wanted, ...placed }
   if (mode === 'replace')
-    await requireStored({ ...given, client: next.clientId, owner: next.owner }, fixed.replace, rule, em)
+    await requireStored({ ...requested, client: next.clientId, owner: next.owner }, fixed.replace, rule, em)
   const placing = fields.placing()
   if (placing && isGroupRule(rule) !== ((values[placing.key] ?? null) !== null)) throw immutable(placing.key)
   return next
 }
+
+/** Returns the edit with what is stored instead of what it names. Throws first if it is invalid as written. */
+async function resolveEdit(services: Services, edit: Edit, stored: StoredRule, by: ChangeBy): Promise<Edit> {
+  const { fields } = services
+  if (!fields.names(edit.body)) return edit
+  const asWritten = wholeBody(edit, stored, services)
+  fields.parseAll(asWritten, parseBody(asWritten, services), by.principal)
+  const body = await fields.resolve(edit.body, { ...by, clientId: stored.rule.clientId })
+  return { ...edit, body } as Edit // of the same mode
+}
+
+const parseBody = (body: DefinitionBody, { fields }: Pick<Services, 'fields'>): Draft =>
+  parseDraft(body, fields.distinguishingTargets())
 
 const anyRule = { listen_port: 1, targets: [{ host: '192.0.2.1', port: 1 }] }
 
@@ -84,7 +102,7 @@ const anyRule = { listen_port: 1, targets: [{ host: '192.0.2.1', port: 1 }] }
 function wholeBody({ mode, body }: Edit, stored: StoredRule | null, services: Services): DefinitionBody {
   const { paused = false } = stored?.rule ?? {}
   if (mode === 'replace') return { paused, ...body }
-  const base = stored ? { ...draftBody(stored.rule), paused, ...stored.values } : anyRule
+  const base = stored ? { ...storedBody(stored, services), paused } : anyRule
   if (mode === 'live') return mergeBody(base, editableIn(body, services), services)
   if (isWholeBody(body)) return { paused, ...services.fields.staying(body, stored?.values ?? {}), ...body }
   return { ...base, ...body, ...(!stored && { listen_port_end: null }) }
@@ -92,12 +110,19 @@ function wholeBody({ mode, body }: Edit, stored: StoredRule | null, services: Se
 
 const isWholeBody = (body: UpdateBody): body is DefinitionBody => 'listen_port' in body && 'targets' in body
 
+/** Returns a stored rule as a request has it. */
+const storedBody = ({ rule, values }: StoredRule, { fields }: Pick<Services, 'fields'>) => ({
+  ...draftBody(rule),
+  ...fields.ofRule(values),
+  targets: fields.withTargets(rule.targets, values)
+})
+
 /** Returns a draft as a request has it. */
 export const draftBody = ({ protocol, listenFrom, listenTo, targets, preferIpv6 }: Draft) => ({
   protocol,
   listen_port: listenFrom,
   listen_port_end: listenTo === listenFrom ? null : listenTo,
-  targets: [...targets],
+  targets: withoutPaths(targets),
   prefer_ipv6: preferIpv6
 })
 
@@ -150,12 +175,12 @@ async function requireUnchanged(
 }
 
 /** Returns the properties of a patch that can change the rule. */
-function editableIn(patch: PatchBody, { filled }: Services): Values {
+function editableIn(patch: PatchBody, { filled, fields }: Services): Values {
   const others = new Set([...readOnlyIn(filled), ...fixed.live, 'placed_by'])
   const editable = Object.fromEntries(Object.entries(patch).filter(([key]) => !others.has(key)))
   if (!patch.targets) return editable
   // A record shows more of a target, such as its health, which changes without a request.
-  const shown = ['host', 'port', 'priority', 'weight']
+  const shown = ['host', 'port', 'priority', 'weight', ...fields.targetKeys()]
   const targets = patch.targets.map(target =>
     Object.fromEntries(Object.entries(target).filter(([key]) => shown.includes(key)))
   )

@@ -3,7 +3,7 @@ import type { Values } from '../api/rule-record.ts'
 import type { DefinitionBody } from '../api/schema.ts'
 import type { Services } from '../services.ts'
 import { draftBody } from './judge-edit.ts'
-import { parseDraft } from './parse-draft.ts'
+import { parseRule } from './parse-rule.ts'
 import { requirePlace } from './placement.ts'
 
 /**
@@ -15,8 +15,8 @@ export type NormalizeRule = (body: DefinitionBody, principal: Principal) => Valu
 export const openNormalizeRule =
   ({ fields }: Pick<Services, 'fields'>): NormalizeRule =>
   (body, principal) => {
-    const draft = parseDraft(body)
-    const values = fields.parse(body, draft, principal)
+    const { draft, values } = parseRule(fields, body, principal)
     requirePlace(body.client, values, fields.placing())
-    return { ...body, ...draftBody(draft), paused: body.paused ?? false, ...fields.shown(values) }
+    const targets = fields.withTargets(draft.targets, values)
+    return { ...body, ...draftBody(draft), targets, paused: body.paused ?? false, ...fields.shown(values) }
   }

@@ -19,11 +19,12 @@ interface DraftBody {
   readonly balance?: unknown
 }
 
-export const parseDraft = (body: DraftBody): Draft => ({
+/** `distinguishing`: keys of properties that tell targets with the same host and port apart. */
+export const parseDraft = (body: DraftBody, distinguishing: readonly string[] = []): Draft => ({
   protocol: parseProtocol(body.protocol ?? 'tcp'),
   listenFrom: body.listen_port,
   listenTo: body.listen_port_end ?? body.listen_port,
-  targets: parseTargets(body.targets, defaultPriority(body)),
+  targets: parseTargets(body.targets, defaultPriority(body), distinguishing),
   preferIpv6: body.prefer_ipv6 ?? false
 })
 
@@ -48,7 +49,11 @@ interface TargetInput {
   readonly weight?: number
 }
 
-export function parseTargets(given: readonly TargetInput[], defaultPriority?: number): Target[] {
+export function parseTargets(
+  given: readonly TargetInput[],
+  defaultPriority?: number,
+  distinguishing: readonly string[] = []
+): Target[] {
   if (given.length === 0) refuse(targetsEmpty, '/targets', 'is empty; give 1 to 8 targets', 'minItems')
   if (given.length > maxTargets)
     refuse(targetsTooMany, '/targets', `has ${given.length} entries; ${maxTargets} are the most`, 'maxItems')
@@ -59,15 +64,27 @@ export function parseTargets(given: readonly TargetInput[], defaultPriority?: nu
     ...(weight !== 1 && { weight })
   }))
   refuseWeights(targets)
-  const seen = new Map<string, number>()
-  for (const [index, { host, port }] of targets.entries()) {
-    const text = `${host} port ${port}`
-    const earlier = seen.get(text)
-    if (earlier !== undefined)
-      refuse(targetsDuplicate, `/targets/${index}`, `is ${text}, like /targets/${earlier}`, 'unique')
-    seen.set(text, index)
-  }
+  refuseDuplicates(
+    targets.map((target, index) => ({ ...given[index], ...target })),
+    distinguishing
+  )
   return targets
+}
+
+/** Throws if two targets are equal in host, port and all distinguishing properties. */
+export function refuseDuplicates(
+  targets: readonly Readonly<Record<string, unknown>>[],
+  distinguishing: readonly string[]
+): void {
+  const seen = new Map<string, number>()
+  for (const [index, target] of targets.entries()) {
+    const place = `${target['host']} port ${target['port']}`
+    const key = JSON.stringify([place, ...distinguishing.map(key => (key in target ? [target[key]] : []))])
+    const earlier = seen.get(key)
+    if (earlier !== undefined)
+      refuse(targetsDuplicate, `/targets/${index}`, `is ${place}, like /targets/${earlier}`, 'unique')
+    seen.set(key, index)
+  }
 }
 
 function refuseWeights(targets: readonly Target[]): void {

@@ -19,6 +19,7 @@ import { managesAll, managesUsers } from '../../http/exports.ts'
 import type { Values } from '../api/rule-record.ts'
 import type { CreateBody } from '../api/schema.ts'
 import { noClient, type Rule } from '../entities.ts'
+import type { ChangeBy } from '../fields/fields.ts'
 import type { LoadedField } from '../fields/rule-field.ts'
 import { admitSlot, clientNotGranted } from '../slots.ts'
 
@@ -79,9 +80,14 @@ export async function resolvePlacement(
 }
 
 /** Throws unless all fillers of `rules.admit` allow the owner to place this rule. */
-export async function admitRule(rule: Rule, filled: SlotReader, em: EntityManager): Promise<void> {
+export async function admitRule(
+  rule: Rule,
+  filled: SlotReader,
+  { em, clientTexts }: Pick<ChangeBy, 'em' | 'clientTexts'>
+): Promise<void> {
   if (rule.isExempt) return
-  for (const { value } of filled(admitSlot)) await value.admit(rule, em)
+  const textOf = (clientId: string): string => clientTexts?.get(clientId) ?? clientId
+  for (const { value } of filled(admitSlot)) await value.admit(rule, em, textOf)
 }
 
 /** Ids of clients. */
@@ -105,7 +111,7 @@ export async function allowedClients(
   return allowed
 }
 
-/** True for a user whose rules need no admission. */
+/** True for a user who needs no admission for rules. */
 export const isManager = async (id: string, em: EntityManager): Promise<boolean> =>
   id === operatorId || (await em.count(User, { id, role: { $in: ['operator', 'superadmin'] } })) > 0
 

@@ -56,7 +56,7 @@ export function openRemoveRules(services: Services): RuleRemoval {
     const sent: SentRule[] = []
     for (const member of members.filter(({ state }) => state !== 'draining')) {
       const { isAnswered, afterCommit } = await drainRule(services, member, em)
-      if (isAnswered) sent.push(...(await collectAnswers(control, [member], 'remove', em)))
+      if (isAnswered) sent.push(...(await collectAnswers(services, [member], 'remove', em)))
       after.push(afterCommit)
     }
     return { sent, woken: members, after }
@@ -75,7 +75,7 @@ export function openRemoveRules(services: Services): RuleRemoval {
       if (rule.state === 'draining') return { rule, sent: [], woken: [rule], after: [] }
       if (isGroupRule(rule)) return { rule, ...(await drainGroupRule(rule, em)) }
       const { isAnswered, afterCommit } = await drainRule(services, rule, em)
-      const sent = isAnswered ? await collectAnswers(control, [rule], 'remove', em) : []
+      const sent = isAnswered ? await collectAnswers(services, [rule], 'remove', em) : []
       return { rule, sent, woken: [rule], after: [afterCommit] }
     })
     runAll(after)
@@ -88,13 +88,10 @@ export function openRemoveRules(services: Services): RuleRemoval {
 
   async function removeAll(where: FilterQuery<Rule>, em: EntityManager, removal: 'drain' | 'cut') {
     const rules = await em.find(Rule, where, { orderBy: { id: 'asc' } })
-    const actions: AfterCommit[] = []
-    for (const rule of rules) {
-      if (!isGroupRule(rule)) await removeFromAgent(control, rule, removal, em)
-      actions.push(await states.remove(rule, em))
-    }
+    for (const rule of rules) if (!isGroupRule(rule)) await removeFromAgent(control, rule, removal, em)
+    const removed = await states.removeAll(rules, removal, em)
     const afterCommit = (): void => {
-      runAll(actions)
+      removed()
       for (const clientId of new Set(rules.map(({ clientId }) => clientId)))
         if (clientId !== noClient) control.objects.wake(clientId)
     }

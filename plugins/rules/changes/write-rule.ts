@@ -7,6 +7,7 @@ import type { Values } from '../api/rule-record.ts'
 import { type AfterCommit, isInForce, stateInForce } from '../delivery/rule-states.ts'
 import { type EarlierDefinition, type ExistingMode, nothingPending, type Ports, Rule } from '../entities.ts'
 import { type ChangeBy, serverPrincipal } from '../fields/fields.ts'
+import { withoutPaths } from '../fields/target-values.ts'
 import { withFreeName } from '../names/rule-names.ts'
 import type { Services } from '../services.ts'
 import type { EditCall } from './edit.ts'
@@ -118,7 +119,7 @@ export function withServerChange(
 }
 
 function formerPlaces(rule: Rule, next: Rule): Pick<Rule, 'formerTargets' | 'formerPorts'> {
-  const targets = [...rule.targets, ...(rule.formerTargets ?? [])]
+  const targets = withoutPaths([...rule.targets, ...(rule.formerTargets ?? [])])
   const ports: Ports[] = [{ from: rule.listenFrom, to: rule.listenTo }, ...(rule.formerPorts ?? [])]
   const without = <T>(all: readonly T[], present: readonly T[], keyOf: (one: T) => string): T[] => {
     const known = new Set(present.map(keyOf))
@@ -151,7 +152,7 @@ export async function undoChange(
 ): Promise<AfterCommit> {
   const { before } = rule
   if (!before) throw new TypeError(`rule ${rule.id} has no pending change`)
-  const { fields, states } = services
+  const { fields, parts, states } = services
   const from = (await fields.load([rule], em)).get(rule.id) ?? {}
   const to = { ...from, ...(await withFreeName(before.values, rule, em)) }
   const earlier: Rule = {
@@ -169,6 +170,7 @@ export async function undoChange(
   }
   const [restored = withoutDerived] = await fields.withDerived([withoutDerived], em)
   await writeRule(services, restored, { from, to }, { principal: serverPrincipal, em }, before.updatedAt)
+  await parts.sync([restored], 'stored', em)
   return isInForce(rule)
     ? states.enter(rule, { state: stateInForce(restored) }, em)
     : states.fail(rule, { code: before.failedWith ?? code }, em)

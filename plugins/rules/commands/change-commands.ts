@@ -4,7 +4,7 @@ import { Type } from '../../../kernel/cli/args.ts'
 import { type Api, defineCommand } from '../../../kernel/cli/command.ts'
 import type { RuleRecord } from '../api/rule-record.ts'
 import { makeMergePatch } from './document.ts'
-import { loadEditableFields } from './editable-fields.ts'
+import type { EditableFields } from './editable-fields.ts'
 import { findRule, findRuleId, RuleArg, ruleValues } from './find-rule.ts'
 import { printChanged } from './print-rule.ts'
 import { Existing, nameArgs, queryText, rulePath, Wait } from './request-parts.ts'
@@ -52,7 +52,7 @@ export const set = defineCommand({
     const { api, args, print } = call
     const { name, description } = args
     const { rule, assignments } = splitWords(args.rule, { name, description })
-    const patch = (await loadEditableFields(api)).toPatch(assignments)
+    const patch = (await editableFields(api)).toPatch(assignments)
     const [only, other] = rule
     const { ack_timeout_secs, existing } = args
     if (only === undefined || other !== undefined || args.dry_run)
@@ -80,8 +80,8 @@ export const edit = defineCommand({
     const { editText } = await import('./edit-text.ts')
     const record = await findRule(api, rule)
     const path = { rule_id: record.rule_id }
-    const { keys } = await loadEditableFields(api)
-    const from = toEditable(record, keys)
+    const { keys, targetKeys } = await editableFields(api)
+    const from = toEditable(record, keys, targetKeys)
     await editText(
       call,
       { name: record.rule_id, head: editorHead(record, keys, from), value: from },
@@ -159,20 +159,31 @@ export const bulk = defineCommand({
   }
 })
 
+/** Loads the module at its first use, because other commands do not need it. */
+export async function editableFields(api: Api): Promise<EditableFields> {
+  const { loadEditableFields } = await import('./editable-fields.ts')
+  return loadEditableFields(api)
+}
+
 async function selectChange(api: Api, action: string, set: readonly string[]): Promise<SelectionChange> {
-  if (action === 'set') return patchChange(api, (await loadEditableFields(api)).toPatch(set))
+  if (action === 'set') return patchChange(api, (await editableFields(api)).toPatch(set))
   return action === 'delete' ? removeChange(api) : pauseChange(api, action === 'pause' ? 'pause' : 'resume')
 }
 
 /** Returns the editable properties without null, which TOML does not have. */
-function toEditable(record: RuleRecord, keys: readonly string[]): Record<string, unknown> {
+function toEditable(
+  record: RuleRecord,
+  keys: readonly string[],
+  targetKeys: readonly string[]
+): Record<string, unknown> {
   const values = keys.flatMap(key => ((record[key] ?? null) === null ? [] : [[key, record[key]]]))
-  const targets = record.targets.map(({ host, port, priority, weight }) => ({
-    host,
-    port,
-    priority,
-    ...(weight !== 1 && { weight })
-  }))
+  const targets = record.targets.map(target =>
+    Object.fromEntries(
+      Object.entries(target).filter(
+        ([key, value]) => targetKeys.includes(key) && value !== null && !(key === 'weight' && value === 1)
+      )
+    )
+  )
   return { ...Object.fromEntries(values), targets }
 }
 

@@ -9,6 +9,7 @@ import {
   type DocumentEntry,
   type DocumentItem,
   describeUnsettled,
+  documentClientsSlot,
   documentKindSlot,
   documentPlaceSlot,
   makeMergePatch
@@ -24,16 +25,20 @@ export const rulesKind = documentKindSlot.fill({
     const records = await context.api.list<DocumentEntry>('/v1/rules')
     return records.filter(({ state }) => state !== 'draining').map(record => toItem(record, context))
   },
-  resolve: (entry, context) => ({
-    ...entry,
-    ...(entry['client'] !== undefined && { client: context.clientId(entry['client']) }),
-    // A group keeps the ids of deleted clients, and of those that its owner no longer sees.
-    ...mapPlace(entry, context, client => (isId(String(client)) ? String(client) : context.clientId(client)))
-  }),
+  resolve(entry, context) {
+    // A rule keeps the ids of deleted clients, and of those that its owner no longer sees.
+    const toId = (client: unknown): string =>
+      isId(String(client)) ? String(client) : context.clientId(client)
+    return {
+      ...mapNamed(entry, context, toId),
+      ...(entry['client'] !== undefined && { client: context.clientId(entry['client']) }),
+      ...mapPlace(entry, context, toId)
+    }
+  },
   parse(entry, context) {
     const { rule_id, owner = context.userId, placed_by = owner, if_offline, existing, ...more } = entry
     const { ack_timeout_secs, ...rest } = more
-    const body = { ...rest, owner, placed_by, targets: withoutDefaultWeights(entry) }
+    const body = { ...rest, owner, placed_by, targets: documentTargets(entry, context) }
     const own = Object.entries({ if_offline, existing, ack_timeout_secs }).filter(
       ([, value]) => value != null
     )
@@ -49,8 +54,9 @@ export const rulesKind = documentKindSlot.fill({
     const absent = context.defaults(name)
     const isDefault = ([key, value]: [string, unknown]) =>
       key in absent && isDeepStrictEqual(value ?? absent[key], absent[key])
+    const named = mapNamed(rest, context, context.clientName)
     return {
-      ...Object.fromEntries(Object.entries(rest).filter(property => !isDefault(property))),
+      ...Object.fromEntries(Object.entries(named).filter(property => !isDefault(property))),
       ...(body['client'] != null && { client: context.clientName(body['client']) }),
       ...mapPlace(body, context, context.clientName),
       ...(owner !== context.userId && { owner }),
@@ -126,6 +132,25 @@ function mapPlace(
   return place ? { [place.key]: place.mapClients(entry[place.key], mapClient) } : null
 }
 
+/** Returns the entry with mapped clients in the properties that name some, besides its place. */
+function mapNamed(
+  entry: DocumentEntry,
+  { filled }: Context,
+  mapClient: (client: unknown) => string
+): DocumentEntry {
+  const properties = filled(documentClientsSlot).map(({ value }) => value)
+  const mapIn = (object: DocumentEntry): DocumentEntry => ({
+    ...object,
+    ...Object.fromEntries(
+      properties.flatMap(({ key, mapClients }) =>
+        key in object ? [[key, mapClients(object[key], mapClient)]] : []
+      )
+    )
+  })
+  const { targets } = entry
+  return { ...mapIn(entry), ...(Array.isArray(targets) && { targets: targets.map(mapIn) }) }
+}
+
 function placeText(body: DocumentEntry, context: DocumentContext): string {
   if (body['client'] != null) return context.clientName(body['client'])
   const [place] = Object.values(mapPlace(body, context, context.clientName) ?? {})
@@ -139,6 +164,7 @@ const readOnly = [
   'client_name',
   'state',
   'state_reason',
+  'change_pending',
   'created_at',
   'updated_at',
   'state_changed_at',
@@ -151,7 +177,7 @@ function toItem(record: DocumentEntry, context: DocumentContext): DocumentItem {
     ...context.defaults(name),
     ...Object.fromEntries(Object.entries(record).filter(([key]) => !readOnly.includes(key))),
     ...(record['client_id'] !== null && { client: record['client_id'] }),
-    targets: withoutDefaultWeights(record)
+    targets: documentTargets(record, context)
   }
   const id = String(record['rule_id'])
   return { key: itemKey(body, context), body, id, unsettled: describeUnsettled(record, context) }
@@ -175,10 +201,17 @@ const distinctions = (body: DocumentEntry, context: Context): string[] =>
   })
 
 /** Returns the targets without what only records show. */
-const withoutDefaultWeights = ({ targets }: DocumentEntry): DocumentEntry[] =>
-  (targets as readonly DocumentEntry[]).map(({ host, port, priority, weight }) => ({
-    host,
-    port,
-    priority,
-    ...((weight ?? 1) !== 1 && { weight })
-  }))
+function documentTargets({ targets }: DocumentEntry, { readOnly }: DocumentContext): DocumentEntry[] {
+  const hidden = readOnly(name)
+  const isShown = ([key, value]: [string, unknown]): boolean =>
+    key === 'weight'
+      ? (value ?? 1) !== 1
+      : hidden
+        ? !hidden.includes(`targets.${key}`)
+        : ownKeys.includes(key)
+  return (targets as readonly DocumentEntry[]).map(target =>
+    Object.fromEntries(Object.entries(target).filter(isShown))
+  )
+}
+
+const ownKeys = ['host', 'port', 'priority']

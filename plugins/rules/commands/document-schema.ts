@@ -1,7 +1,7 @@
 import type { Kernel } from '../../../kernel/plugin.ts'
 import type { DocumentSchema } from '../../http/exports.ts'
 import { createErrors } from '../api/route-errors.ts'
-import { type DefinitionBody, documentBody, fieldsIn } from '../api/schema.ts'
+import { type DefinitionBody, documentBody, fieldsIn, viewsIn } from '../api/schema.ts'
 import type { RulesService } from '../rules.ts'
 
 interface Deps extends Pick<Kernel, 'filled'> {
@@ -20,5 +20,6 @@ export const documentSchema = ({ filled, rules }: Deps): DocumentSchema => ({
     )
     return { prefer_ipv6: false, paused: false, ...Object.fromEntries(absent) }
   },
+  readOnly: () => ['port_end', ...viewsIn(filled).map(({ key }) => key)].map(key => `targets.${key}`),
   distinguishing: () => fieldsIn(filled).flatMap(({ key, distinguishes }) => (distinguishes ? [key] : []))
 })

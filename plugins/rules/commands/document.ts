@@ -14,6 +14,7 @@ export interface DocumentItem {
   readonly id: string // on the server; in the document '', or the id that the entry gives
   readonly delivery?: DeliveryOptions // of an entry that has its own
   readonly unsettled?: string | null // on the server: see `describeUnsettled`
+  readonly isImplicit?: boolean // on the server: it exists because of other objects, so exports and --prune leave it out
 }
 
 /** The caller, the server's clients, and what it knows of each kind, read once for each run. */
@@ -33,6 +34,8 @@ export interface DocumentContext {
   defaults(kind: string): DocumentEntry
   /** Returns the properties that distinguish objects of a kind, besides those that the kind knows. */
   distinguishing(kind: string): readonly string[]
+  /** Returns the properties of parts of an object that only records show: 'targets.health'; null: the server is older. */
+  readOnly(kind: string): readonly string[] | null
 }
 
 export interface DocumentKind {
@@ -94,6 +97,18 @@ export const documentPlaceSlot = defineSlot<DocumentPlace>('rules.document-place
   keyOf: ({ key }) => key
 })
 
+/** A property of rules and of their targets with ids or names of clients. */
+export interface DocumentClients {
+  readonly key: string // 'via'
+  /** Maps the clients in the value of a rule or of a target: names to ids, or ids to names. */
+  mapClients(value: unknown, mapClient: (client: unknown) => string): unknown
+}
+
+/** Only commands read it, like `documentKindSlot`. */
+export const documentClientsSlot = defineSlot<DocumentClients>('rules.document-clients', {
+  keyOf: ({ key }) => key
+})
+
 /**
  * Returns 'pending' or 'failed: port_in_use' for the record of a rule, quota or limit that a client does not have in force;
  * else null. An offline client lacks a rule that changed after it was last seen.
@@ -114,7 +129,8 @@ export function describeUnsettled(
     const since = offlineSince(client_id)
     return since !== null && rule.state !== undefined && Date.parse(rule.updated_at) > since
   }
-  const isPending = places.some(place => place.state === 'pending' || isMissed(place))
+  const isPending =
+    rule.change_pending === true || places.some(place => place.state === 'pending' || isMissed(place))
   return isPending || enforced === false ? 'pending' : null
 }
 

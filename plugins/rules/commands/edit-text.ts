@@ -1,6 +1,6 @@
 // Opens a value as TOML in the operator's editor. A refused file is kept, so that no edit is lost.
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Fault, internal, invalidSchema, reasonOf, wrongUsage } from '../../../kernel/base/errors.ts'
@@ -23,10 +23,17 @@ export async function editText(
 ): Promise<void> {
   const { parse, stringify } = await import('smol-toml')
   const file = join(mkdtempSync(join(tmpdir(), 'sluice-')), `${name}.toml`) // a private folder
-  writeFileSync(file, `${head}\n\n${stringify(value)}\n`, { mode: 0o600 })
+  const unedited = `${head}\n\n${stringify(value)}\n`
+  writeFileSync(file, unedited, { mode: 0o600 })
   const isTerminal = 'isTTY' in input && input.isTTY === true
   for (;;) {
-    openEditor(env['VISUAL'] || env['EDITOR'] || 'vi', file)
+    try {
+      openEditor(env['VISUAL'] || env['EDITOR'] || 'vi', file)
+    } catch (error) {
+      if (!existsSync(file) || readFileSync(file, 'utf8') === unedited)
+        rmSync(dirname(file), { recursive: true })
+      throw error
+    }
     try {
       await send(parsed(parse, file))
       rmSync(dirname(file), { recursive: true })
@@ -54,8 +61,8 @@ function parsed(parse: (text: string) => unknown, file: string): unknown {
 /** The command may have arguments, as in `code --wait`: a shell splits them. */
 function openEditor(editor: string, file: string): void {
   const { status, error } = spawnSync('/bin/sh', ['-c', `${editor} "$1"`, 'sh', file], { stdio: 'inherit' })
-  if (status === 0) return
-  const why = error ? reasonOf(error) : `it ended with ${status}`
+  if (status === 0 && existsSync(file)) return
+  const why = error ? reasonOf(error) : status === 0 ? 'the file is gone' : `it ended with ${status}`
   throw new Fault(wrongUsage, `the editor ${editor} did not edit ${file}: ${why}; set VISUAL or EDITOR`)
 }
 

@@ -3,7 +3,7 @@ import { Fault, wrongUsage } from '../../../kernel/base/errors.ts'
 import type { Api } from '../../../kernel/cli/command.ts'
 import { exactValue } from '../../../kernel/platform/exact-value.ts'
 import { parseQuantity, unitOf } from '../../http/command-exports.ts'
-import { parseTarget } from './request-parts.ts'
+import { parseTarget, type TargetProperty } from './request-parts.ts'
 
 /** The JSON Schema keywords that decide how text is parsed. */
 interface Schema {
@@ -13,14 +13,17 @@ interface Schema {
   readonly anyOf?: readonly Schema[]
   readonly properties?: Readonly<Record<string, Schema>>
   readonly additionalProperties?: Schema | boolean
+  readonly items?: Schema
 }
 
 interface Document {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
 }
 
-interface EditableFields {
+export interface EditableFields {
   readonly keys: readonly string[]
+  readonly targetKeys: readonly string[] // properties of a target that can change
+  readonly toTargetProperty: TargetProperty
   /** Returns the merge patch of assignments such as `rate_limit.concurrent_connections=5`. */
   toPatch(assignments: readonly string[]): Readonly<Record<string, unknown>>
 }
@@ -34,11 +37,24 @@ export async function loadEditableFields(api: Api): Promise<EditableFields> {
   })
   const { schemas } = components
   const patch = schemas['RulePatch'] ?? {}
+  const resolve: Resolve = schema => resolved(schema, schemas)
+  const target = targetIn(patch, resolve)
   return {
-    keys: Object.entries(patch.properties ?? {}).flatMap(([key, { readOnly }]) => (readOnly ? [] : [key])),
-    toPatch: assignments => toPatch(assignments, schema => resolved(schema, schemas), patch)
+    keys: changeableIn(patch),
+    targetKeys: changeableIn(target),
+    toTargetProperty: (key, text) => toProperty(target, resolve, key, text),
+    toPatch: assignments => toPatch(assignments, resolve, patch)
   }
 }
+
+const changeableIn = ({ properties = {} }: Schema): string[] =>
+  Object.entries(properties).flatMap(([key, { readOnly }]) => (readOnly ? [] : [key]))
+
+const targetIn = ({ properties = {} }: Schema, resolve: Resolve): Schema =>
+  resolve(resolve(properties['targets'] ?? {}).items ?? {})
+
+const toProperty = (target: Schema, resolve: Resolve, key: string, text: string): unknown =>
+  toValue(resolve(target.properties?.[key] ?? {}), key, text, { schema: target, resolve })
 
 type Resolve = (schema: Schema) => Schema
 
@@ -77,7 +93,7 @@ function assign(
   const [key = '', ...rest] = typeof others === 'object' ? [path] : path.split('.')
   const value = resolve(properties[key] ?? (typeof others === 'object' ? others : {}))
   if (rest.length === 0) {
-    patch[key] = text === '' ? null : toValue(value, key, text)
+    patch[key] = text === '' ? null : toValue(value, key, text, { schema, resolve })
     return
   }
   const inner = Object(patch[key] ?? {})
@@ -85,8 +101,20 @@ function assign(
   assign(inner, rest.join('.'), text, { schema: value, resolve })
 }
 
-function toValue({ type }: Schema, key: string, text: string): unknown {
-  if (key === 'targets' && !text.startsWith('[')) return text.split(',').map(parseTarget)
+/** True for a value such as `via`: one text, or several. */
+const isTextOrList = ({ anyOf = [] }: Schema): boolean =>
+  anyOf.some(({ type }) => type === 'string') &&
+  anyOf.some(({ type, items }) => type === 'array' && items?.type === 'string')
+
+function toValue(value: Schema, key: string, text: string, { schema, resolve }: SchemaPlace): unknown {
+  const { type } = value
+  if (isTextOrList(value) && !text.startsWith('[')) return text.split(',').map(part => part.trim())
+  if (key === 'targets' && !text.startsWith('[')) {
+    const target = targetIn(schema, resolve)
+    return text
+      .split(',')
+      .map(one => parseTarget(one, (key, value) => toProperty(target, resolve, key, value)))
+  }
   const unit = type === 'integer' ? unitOf(key) : null
   if (unit !== null) return parseQuantity(text, unit) ?? exactValue({ type }, text)
   if (type === 'string' || type === 'integer' || type === 'boolean') return exactValue({ type }, text)

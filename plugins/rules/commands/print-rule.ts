@@ -25,11 +25,13 @@ type Target = RuleRecord['targets'][number] & {
   readonly health?: { readonly state: string; readonly reason: string | null; readonly source: string | null }
 }
 
-function formatTarget({ host, port, priority, weight = 1, health }: Target): string {
+function formatTarget({ host, port, port_end: _, priority, weight = 1, health, ...more }: Target): string {
   const reason = health?.reason == null ? '' : `: ${health.reason}`
   const source = health?.source == null ? '' : `, by ${health.source}`
   const details = [`priority ${priority}`, ...(weight === 1 ? [] : [`weight ${weight}`])]
   if (health) details.push(`${health.state}${reason}${source}`)
+  for (const [key, value] of Object.entries(more))
+    if (value !== null) details.push(`${key} ${typeof value === 'object' ? JSON.stringify(value) : value}`)
   return `${formatAddress({ host, port })} (${details.join(', ')})`
 }
 

@@ -45,19 +45,33 @@ export function queryText(parameters: Readonly<Record<string, string | number | 
   return query === '' ? '' : `?${query}`
 }
 
-/** Parses host:port[@priority][*weight]. */
-export function parseTarget(text: string) {
+/** Converts the text of a property that a plugin adds to targets. */
+export type TargetProperty = (key: string, text: string) => unknown
+
+/** True if the text of a target has properties of plugins. */
+export const hasProperties = (target: string): boolean => target.includes('+')
+
+/** Parses [CLIENT/]...host:port[@priority][*weight][+key=value]... The clients are the path to the target. */
+export function parseTarget(text: string, toProperty: TargetProperty = (_, value) => value) {
+  const [whole = '', ...more] = text.split(/\+(?=[a-z][a-z0-9_]*=)/)
+  const [place = '', ...clients] = whole.split('/').reverse()
   const [, host = '', port, priority, weight] =
-    /^(\[[^\]]*\]|[^:@[\]]+):(\d{1,5})(?:@(\d{1,5}))?(?:\*(\d{1,3}))?$/.exec(text) ?? []
+    /^(\[[^\]]*\]|[^:@[\]]+):(\d{1,5})(?:@(\d{1,5}))?(?:\*(\d{1,3}))?$/.exec(place) ?? []
   if (port === undefined)
     throw new Fault(
       wrongUsage,
-      `TARGET ${text} is not host:port, host:port@priority or host:port@priority*weight; an IPv6 host is in brackets`
+      `TARGET ${text} is not host:port, host:port@priority or host:port@priority*weight, with EXIT/ in front for a path and +key=value for other properties; an IPv6 host is in brackets`
     )
+  const properties = more.map(pair => {
+    const [, key = '', value = ''] = /^([^=]*)=(.*)$/s.exec(pair) ?? []
+    return [key, toProperty(key, value)]
+  })
   return {
     host,
     port: Number(port),
     ...(priority !== undefined && { priority: Number(priority) }),
-    ...(weight !== undefined && { weight: Number(weight) })
+    ...(weight !== undefined && { weight: Number(weight) }),
+    ...(clients.length > 0 && { via: clients.reverse() }),
+    ...Object.fromEntries(properties)
   }
 }

@@ -2,7 +2,7 @@
 import { Fault, limitReached, wrongUsage } from '../../../kernel/base/errors.ts'
 import { Type, Yes } from '../../../kernel/cli/args.ts'
 import type { Api, CommandCall, CommandDefinition } from '../../../kernel/cli/command.ts'
-import { clientNames } from '../../clients/exports.ts'
+import { clientNames } from '../../clients/command-exports.ts'
 import { addedArgs, addedQuery, listOptionSlots } from '../../http/command-exports.ts'
 import { UserArg } from '../../users/command-exports.ts'
 import type { RuleRecord } from '../api/rule-record.ts'
@@ -17,6 +17,9 @@ const maxShown = 20
 export const filterArgs = {
   client: Type.Optional(Type.String({ description: 'Id or name of clients.', ...clientNames })),
   owner: Type.Optional(UserArg),
+  via: Type.Optional(
+    Type.String({ description: 'Id or name of a client on the path to a target.', ...clientNames })
+  ),
   state: Type.Optional(
     Type.String({
       description:
@@ -50,6 +53,7 @@ export const selectionArgs = {
 interface Filter {
   readonly client?: string | undefined
   readonly owner?: string | undefined
+  readonly via?: string | undefined
   readonly state?: string
 }
 
@@ -84,10 +88,11 @@ export async function listMatching(
   { api, args, filled }: Pick<Call<Filter>, 'api' | 'args' | 'filled'>,
   more: Parameters<typeof queryText>[0] = {}
 ) {
-  const { client, owner, state } = args
-  const given = { client, owner, state, ...more, ...addedQuery(filled(listOptionSlots.rule), args) }
+  const { client, owner, via, state } = args
+  const given = { client, owner, via, state, ...more, ...addedQuery(filled(listOptionSlots.rule), args) }
   const rules = await api.list<RuleRecord>(`/v1/rules${queryText(given)}`)
-  if (rules.length === 0) await requireExisting(api, { client, owner })
+  if (rules.length === 0)
+    for (const filter of [{ client, owner }, { client: via }]) await requireExisting(api, filter)
   return rules
 }
 
@@ -119,9 +124,9 @@ async function selectIds(
   { api, args, filled, print: _, confirm }: Call<RuleSelection>,
   { verb }: SelectionChange
 ) {
-  const { rule = [], client, owner, state } = args
+  const { rule = [], client, owner, via, state } = args
   const more = Object.keys(addedQuery(filled(listOptionSlots.rule), args))
-  const isFiltered = more.length > 0 || [client, owner, state].some(given => given !== undefined)
+  const isFiltered = more.length > 0 || [client, owner, via, state].some(given => given !== undefined)
   if (isFiltered === rule.length > 0)
     throw new Fault(wrongUsage, 'give either RULE (one or more) or a filter, such as --client or --state')
   if (!isFiltered) return findRuleIds(api, rule)

@@ -6,25 +6,29 @@ import { undoChange } from '../changes/write-rule.ts'
 import { nothingPending, Rule } from '../entities.ts'
 import type { Services } from '../services.ts'
 import { sendRefusal } from './reconciliation.ts'
-import { type AfterCommit, objectKeyOf, stateInForce } from './rule-states.ts'
+import { type AfterCommit, stateInForce } from './rule-states.ts'
 
 type Results = Pick<ObjectKind, 'settled' | 'recordResult' | 'resultRecorded'>
 
 export function openAgentResults(services: Services): Results {
-  const { states } = services
+  const { parts, states } = services
   const afterCommit = new WeakMap<ManagedObject, AfterCommit>()
 
   async function record({ id, removal }: ManagedObject, result: ApplyResult, em: EntityManager) {
     // Finds the row again: one transaction may have several results of a rule.
     const rule = await em.findOne(Rule, { id })
     if (!rule) return null
-    if (rule.state === 'draining')
+    if (rule.state === 'draining') {
+      if (removal !== null && result.status === 'applied') await parts.drop([rule], 'closed', 'drain', em)
       return removal !== null && result.status === 'removed' ? states.remove(rule, em) : null
+    }
     if (removal !== null) return null
-    // An agent that lost a capability refuses its field as unknown; the capability has the better code.
     if (result.status === 'refused')
-      return refused(services, rule, sendRefusal(services, rule)?.errorCode.code ?? result.code, em)
+      return recordRefusal(services, rule, { code: refusalOf(services, rule, result.code) }, em)
     if (result.status !== 'applied') return null
+    const isPending = rule.state === 'pending' || rule.existing != null
+    if (isPending && (await parts.awaited([id], em)).has(id)) return null // it still has the rule before the change
+    await parts.dropLeaving(rule, em)
     if (rule.existing != null) await em.nativeUpdate(Rule, { id }, nothingPending)
     return states.enter(rule, { state: stateInForce(rule) }, em)
   }
@@ -48,27 +52,44 @@ export function openAgentResults(services: Services): Results {
   }
 }
 
+/** An agent that lost a capability refuses its field as unknown; the capability has the better code. */
+const refusalOf = (services: Services, rule: Rule, code: string): string =>
+  sendRefusal(services, rule)?.errorCode.code ?? code
+
+interface Refusal {
+  readonly code: string
+  /** The kind of a derived object in the journal, and its client; absent: the rule's client refuses. */
+  readonly by?: { readonly kind: string; readonly clientId: string }
+}
+
 /**
  * Undoes a refused change, or fails a rule without a pending change. If the port is in use and the change did not move it,
  * undoing does not help: the change stays, and the agent retries the rule.
  */
-async function refused(
+export async function recordRefusal(
   services: Services,
   rule: Rule,
-  code: string,
+  { code, by }: Refusal,
   em: EntityManager
 ): Promise<AfterCommit> {
-  const { control, log, addJournalEntry, states } = services
+  const { control, log, addJournalEntry, parts, states } = services
   const { id, clientId, before } = rule
   if (before == null) return states.fail(rule, { code }, em)
   const isKept = code === portInUse.code && before.whenPortInUse === 'keep'
   if (!isKept)
     await addJournalEntry(
-      { about: { rule: id }, kind: 'change', from: 'requested', to: 'undone', cause: code },
+      {
+        about: { rule: rule.parent ?? id },
+        kind: by?.kind ?? 'change',
+        from: 'requested',
+        to: 'undone',
+        cause: code,
+        ...(by && { details: { client_id: by.clientId } })
+      },
       em
     )
   const after = await (isKept ? states.fail(rule, { code }, em) : undoChange(services, rule, code, em))
-  if (rule.activatedAt != null) await control.objects.put(em, objectKeyOf(rule))
+  if (rule.activatedAt != null) await parts.send([rule], em)
   return () => {
     after()
     if (!isKept)

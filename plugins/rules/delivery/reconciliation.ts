@@ -53,10 +53,13 @@ export function openReconciliation(services: Services): Reconciliation {
   async function refresh(where: FilterQuery<Rule>, em: EntityManager): Promise<AfterCommit> {
     const before = await em.find(Rule, { $and: [where, { ...onClients, state: { $ne: 'draining' } }] })
     const after = await fields.withDerived(before, em)
-    const touched = after.filter((rule, index) =>
-      [rule, before[index]].some(rule => rule && fields.hasDerived(rule))
+    const changed = await services.parts.sync(after, 'stored', em)
+    const hasDerived = (rule: Rule | undefined): boolean => rule !== undefined && fields.hasDerived(rule)
+    const touched = after.filter(
+      (rule, at) => changed.has(rule.id) || hasDerived(rule) || hasDerived(before[at])
     )
-    await saveDerived(services, touched, em)
+    await saveKeys(before, after, em)
+    await services.parts.send(touched.filter(belongsOnAgent), em)
     return () => wakeCapable(services, touched)
   }
 
@@ -68,12 +71,13 @@ export function openReconciliation(services: Services): Reconciliation {
   }
 }
 
-/** Saves the field keys of the rules, and sends the rules again. */
-async function saveDerived({ control }: Services, rules: readonly Rule[], em: EntityManager): Promise<void> {
-  for (const rule of rules) {
-    await em.nativeUpdate(Rule, { id: rule.id }, { fields: rule.fields })
-    if (belongsOnAgent(rule)) await control.objects.put(em, objectKeyOf(rule))
-  }
+/** Saves the field keys of rules with other keys than the stored ones, and returns these rules. */
+async function saveKeys(stored: readonly Rule[], rules: readonly Rule[], em: EntityManager): Promise<Rule[]> {
+  const hasSameKeys = ({ fields }: Rule, at: number): boolean =>
+    new Set(fields).symmetricDifference(new Set(stored[at]?.fields)).size === 0
+  const changed = rules.filter((rule, at) => !hasSameKeys(rule, at))
+  for (const { id, fields } of changed) await em.nativeUpdate(Rule, { id }, { fields })
+  return changed
 }
 
 const rulesPerTransaction = 1000
@@ -99,43 +103,48 @@ async function reconcilePage(services: Services, from: string, em: EntityManager
   const clientIds = { $in: [...new Set(page.map(({ clientId }) => clientId))] }
   const clients = new Set((await em.find(Client, { id: clientIds }, { fields: ['id'] })).map(({ id }) => id))
   const afterCommit: AfterCommit[] = []
-  for (const rule of page.filter(({ clientId }) => !clients.has(clientId)))
-    afterCommit.push(await services.states.remove(rule, em))
+  const orphaned = page.filter(({ clientId }) => !clients.has(clientId))
+  afterCommit.push(await services.states.removeAll(orphaned, 'drain', em))
   const remaining = page.filter(({ clientId, state }) => clients.has(clientId) && state !== 'draining')
-  for (const rule of await deriveAgain(services, remaining, em))
-    afterCommit.push(...(await checkPlugins(services, rule, em)))
+  const rules = await deriveAgain(services, remaining, em)
+  const checked: Rule[] = []
+  for (const rule of rules) {
+    const { state, after } = await checkPlugins(services, rule, em)
+    checked.push({ ...rule, state })
+    if (after) afterCommit.push(after)
+  }
+  const changed = await services.parts.sync(checked, 'stored', em)
+  await services.parts.send(
+    checked.filter(({ id }) => changed.has(id)),
+    em
+  )
   return { afterCommit, last: page.at(-1)?.id }
 }
 
 /** Saves the keys of the current derived values, and returns the rules with them. */
 async function deriveAgain(services: Services, stored: readonly Rule[], em: EntityManager): Promise<Rule[]> {
   const rules = await services.fields.withDerived(stored, em)
-  const hasSameKeys = ({ fields }: Rule, at: number): boolean =>
-    new Set(fields).symmetricDifference(new Set(stored[at]?.fields)).size === 0
-  await saveDerived(
-    services,
-    rules.filter((rule, at) => !hasSameKeys(rule, at)),
-    em
-  )
+  const changed = await saveKeys(stored, rules, em)
+  await services.parts.send(changed.filter(belongsOnAgent), em)
   return rules
 }
 
-/** Removes a rule from its agent if a plugin is missing, and sends it again if the plugin is loaded. */
+/** Removes a rule from its agent if a plugin is missing, and sends it again if the plugin is loaded. Returns its state. */
 async function checkPlugins(
-  { control, filled, states }: Services,
+  { control, filled, parts, states }: Services,
   rule: Rule,
   em: EntityManager
-): Promise<readonly AfterCommit[]> {
+): Promise<{ readonly state: Rule['state']; readonly after?: AfterCommit }> {
   const missing = missingPart(filled, rule)
   if (missing && belongsOnAgent(rule)) {
     const after = await states.enter(rule, { state: 'failed', code: missing.errorCode.code }, em)
     await control.objects.drop(em, objectKeyOf(rule), 'cut')
-    return [after]
+    return { state: 'failed', after }
   }
-  if (missing || !lacksPart(rule)) return []
+  if (missing || !lacksPart(rule)) return { state: rule.state }
   const after = await states.enter(rule, { state: 'pending' }, em)
-  await control.objects.put(em, objectKeyOf(rule))
-  return [after]
+  await parts.send([rule], em)
+  return { state: 'pending', after }
 }
 
 /** Returns why the rule is not sent: a plugin is missing, or the connected agent lacks a capability. */

@@ -8,7 +8,7 @@ import type { Services } from '../services.ts'
 import { RulePush, RuleRemove, RulesOpen, ruleKind } from '../wire.ts'
 import { openAgentResults } from './agent-results.ts'
 import { logFailedCheck, sendRefusal } from './reconciliation.ts'
-import { objectKeyOf, runAll } from './rule-states.ts'
+import { isInForce, objectKeyOf, runAll } from './rule-states.ts'
 
 export const openRuleDelivery = (services: Services) =>
   defineObjectKind({
@@ -31,8 +31,17 @@ const loadRules = (rows: readonly ManagedObject[], em: EntityManager): Promise<R
   em.find(Rule, { id: { $in: rows.map(({ id }) => id) } })
 
 async function load(services: Services, rows: readonly ManagedObject[], em: EntityManager) {
-  const rules = (await loadRules(rows, em)).filter(rule => !sendRefusal(services, rule))
-  const encoded = await services.fields.encodeAll(rules, em)
+  const { fields, parts } = services
+  const stored = (await loadRules(rows, em)).filter(rule => !sendRefusal(services, rule))
+  const awaited = await parts.awaited(
+    stored.map(({ id }) => id),
+    em
+  )
+  const held = stored.filter(({ id }) => awaited.has(id))
+  const free = stored.filter(({ id }) => !awaited.has(id))
+  const before = new Map(held.map(({ id, before }) => [id, before?.values ?? {}]))
+  const rules = [...free, ...held.flatMap(rule => heldDefinition(services, rule))]
+  const encoded = await fields.encodeAll(rules, em, before)
   const bodies = new Map<string, RulePush>()
   for (const row of rows) {
     const { id } = row
@@ -43,6 +52,14 @@ async function load(services: Services, rows: readonly ManagedObject[], em: Enti
     else bodies.set(id, toPush(rule, row, fields))
   }
   return bodies
+}
+
+/** Returns what the client of a held rule has: the rule before its pending changes, or nothing. */
+function heldDefinition({ fields }: Services, rule: Rule): Rule[] {
+  const { before, movedFrom, movedTo } = rule
+  if (before == null) return isInForce(rule) ? [rule] : []
+  const ports = { listenFrom: movedFrom ?? rule.listenFrom, listenTo: movedTo ?? rule.listenTo }
+  return [{ ...rule, ...before.rule, ...ports, fields: fields.keysWith(rule, before.values) }]
 }
 
 /** Marks a rule failed that cannot be encoded. It has its own transaction, because `load` only reads. */

@@ -9,7 +9,7 @@
 //   any but a final failed -> failed -> pending   the plugin of a field or shape was not loaded, and is loaded again
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Kernel } from '../../../kernel/plugin.ts'
-import { afterCommit } from '../../../kernel/store/after-commit.ts'
+import { withoutVeto } from '../../http/exports.ts'
 import { isGroupRule, nothingPending, RefusedMember, Rule, type State } from '../entities.ts'
 import { fieldNotLoaded, shapeNotLoaded } from '../fields/requirements.ts'
 import type { AddJournalEntry, JournalEntry } from '../journal-entry.ts'
@@ -82,15 +82,28 @@ export interface RuleStates {
   ): Promise<AfterCommit>
   /** Deletes the row of a rule, and its group rule if that is draining and has no other member. */
   remove(rule: Rule, em: EntityManager): Promise<AfterCommit>
+  /** Deletes rules like `remove`. 'cut': connections through their derived objects are reset. */
+  removeAll(rules: readonly Rule[], removal: 'drain' | 'cut', em: EntityManager): Promise<AfterCommit>
+}
+
+interface PartRemoval {
+  /** Removes the derived objects of rules. */
+  drop(
+    rules: readonly Pick<Rule, 'id'>[],
+    which: 'all',
+    removal: 'drain' | 'cut',
+    em: EntityManager
+  ): Promise<void>
 }
 
 interface Options extends Pick<Kernel, 'control' | 'clock' | 'log' | 'filled'> {
   readonly closedRules: Pick<ClosedRules, 'forget'>
+  readonly parts: PartRemoval
   readonly addJournalEntry: AddJournalEntry
 }
 
 export function openRuleStates(options: Options): RuleStates {
-  const { control, clock, log, filled, addJournalEntry } = options
+  const { control, clock, log, filled, addJournalEntry, parts } = options
 
   async function enter(rule: Rule, { state, ...why }: NewState, em: EntityManager): Promise<AfterCommit> {
     const { code = null } = why
@@ -102,23 +115,23 @@ export function openRuleStates(options: Options): RuleStates {
     const times = { stateChangedAt: now, updatedAt: now, activatedAt }
     await em.nativeUpdate(Rule, { id }, { state, stateReason: code, ...times })
     await addJournalEntry(stateEntry(rule, { state, code }), em)
-    await notifyListeners({ id, ...parent, clientId, owner, state, reason: code }, em)
+    await notifyListeners({ id, ...parent, clientId, owner, from: rule.state, state, reason: code }, em)
     const fields = { rule: id, rule_name: rule.name ?? undefined, client: clientId, ...parent, ...why }
     return () => log.info(`rule.${state}`, `the rule is ${state}`, fields)
   }
 
   /** A listener cannot prevent the change: if it throws, only its own writes are rolled back. */
   async function notifyListeners(change: StateChange, em: EntityManager): Promise<void> {
-    for (const { by, value: listen } of filled(stateSlot))
-      await em
-        .transactional(em => listen(change, em))
-        .catch((error: unknown) => {
-          const { id: rule, clientId: client, state } = change
-          const stack = error instanceof Error ? error.stack : String(error)
-          const fields = { rule, client, plugin: by, error: stack }
-          const message = `plugin ${by} failed to handle that the rule is ${state}`
-          afterCommit(em, () => log.error('rule.listener_failed', message, fields))
-        })
+    const { id: rule, clientId: client, state } = change
+    for (const { by: plugin, value: listen } of filled(stateSlot))
+      await withoutVeto(
+        em,
+        em => listen(change, em),
+        error => {
+          const message = `plugin ${plugin} failed to handle that the rule is ${state}`
+          log.error('rule.listener_failed', message, { rule, client, plugin, error })
+        }
+      )
   }
 
   async function fail(
@@ -131,18 +144,33 @@ export function openRuleStates(options: Options): RuleStates {
     const isDropped = mustLeaveAgent(rule, why.code)
     if (isDropped) await control.objects.drop(em, objectKeyOf(rule), 'cut')
     else if (rule.activatedAt == null) await control.objects.forget(em, objectKeyOf(rule))
+    if (rule.activatedAt == null) await parts.drop([rule], 'all', 'cut', em)
     return () => {
       afterCommit()
       if (isDropped) control.objects.wake(rule.clientId)
     }
   }
 
-  return { enter, fail, remove: openDeletion(options) }
+  return { enter, fail, ...openDeletion(options) }
 }
 
 /** The only place that deletes rows of rules. */
-function openDeletion({ log, filled, closedRules }: Pick<Options, 'log' | 'filled' | 'closedRules'>) {
-  async function remove(rule: Rule, em: EntityManager): Promise<AfterCommit> {
+function openDeletion({
+  log,
+  filled,
+  closedRules,
+  parts
+}: Pick<Options, 'log' | 'filled' | 'closedRules' | 'parts'>): Pick<RuleStates, 'remove' | 'removeAll'> {
+  const remove = (rule: Rule, em: EntityManager): Promise<AfterCommit> => removeAll([rule], 'drain', em)
+
+  async function removeAll(rules: readonly Rule[], removal: 'drain' | 'cut', em: EntityManager) {
+    await parts.drop(rules, 'all', removal, em)
+    const actions: AfterCommit[] = []
+    for (const rule of rules) actions.push(await deleteRow(rule, em))
+    return () => runAll(actions)
+  }
+
+  async function deleteRow(rule: Rule, em: EntityManager): Promise<AfterCommit> {
     const { id, clientId, owner, parent } = rule
     for (const { value: removed } of filled(removedSlot))
       await removed({ id, ...parentField(rule), clientId, owner }, em)
@@ -164,5 +192,5 @@ function openDeletion({ log, filled, closedRules }: Pick<Options, 'log' | 'fille
     return groupRule ? remove(groupRule, em) : () => {}
   }
 
-  return remove
+  return { remove, removeAll }
 }

@@ -6,20 +6,29 @@ import type { SlotReader } from '../../../kernel/slot.ts'
 import type { Codec } from '../../../kernel/wire/message.ts'
 import { violationsOf } from '../../http/exports.ts'
 import type { Values } from '../api/rule-record.ts'
-import { fieldsIn, type PlacingField, placingIn } from '../api/schema.ts'
-import { type FieldValue, isGroupRule, type Rule } from '../entities.ts'
+import { type PlacingField, placingIn } from '../api/schema.ts'
+import { type FieldValue, isGroupRule, type Rule, type Target } from '../entities.ts'
 import { shapeSlot } from '../slots.ts'
 import { clearValues, loadValues, saveValues } from './field-storage.ts'
-import { fieldNotLoaded, findSentField } from './requirements.ts'
+import { fieldNotLoaded, findSentField, messageKey } from './requirements.ts'
 import {
   derivedFieldSlot,
   isSent,
-  type LoadedField,
   type RuleCore,
   type RuleDraft,
   ruleFieldSlot,
   type ServerField
 } from './rule-field.ts'
+import {
+  distinguishingIn,
+  givenTargets,
+  givenValue,
+  refuseEqualTargets,
+  type StoredField,
+  storedFieldsIn,
+  withGivenValue,
+  withPaths
+} from './target-values.ts'
 
 type ValuesByRule = ReadonlyMap<string, Values>
 type FieldKeys = Pick<Rule, 'id' | 'clientId' | 'fields' | 'name' | 'description'>
@@ -31,7 +40,7 @@ interface Column {
   readonly isSent: boolean
   readonly has: (rule: FieldKeys) => boolean // false: the rule has no value
   readonly inRow: ServerField['column'] // undefined: the value is in another table
-  readonly field: LoadedField
+  readonly field: StoredField
 }
 
 const columns = new WeakMap<object, readonly Column[]>() // by the values of the slot, which do not change until the server stops
@@ -39,12 +48,12 @@ const columns = new WeakMap<object, readonly Column[]>() // by the values of the
 /** Returns the columns of all fields. They are computed once, because values of a slot are proxies. */
 export function columnsIn(filled: SlotReader): readonly Column[] {
   const fields = filled(ruleFieldSlot)
-  const found = columns.get(fields) ?? fields.map(({ value }) => toColumn(value))
+  const found = columns.get(fields) ?? storedFieldsIn(filled).map(toColumn)
   columns.set(fields, found)
   return found
 }
 
-function toColumn(field: LoadedField): Column {
+function toColumn(field: StoredField): Column {
   const { key, absent = null } = field
   const column = { key, absent, isSent: isSent(field), field, inRow: undefined }
   if (isSent(field)) return { ...column, has: ({ fields }) => fields.includes(key) }
@@ -88,6 +97,11 @@ export async function loadColumns(
 export interface ChangeBy {
   readonly principal: Principal
   readonly em: EntityManager
+  readonly clientTexts?: Map<string, string> // by which the request names clients, by id
+}
+
+interface ResolveCall extends ChangeBy {
+  readonly clientId: string // of the rule; '' for a group rule
 }
 
 /** The actor of changes that restore a rule after an agent refused an update. */
@@ -109,7 +123,7 @@ export class Fields {
     this.#codec = codec
   }
 
-  #all = () => fieldsIn(this.#filled)
+  #all = () => storedFieldsIn(this.#filled)
   #in = (values: Values) => this.#all().filter(({ key }) => key in values)
   #derived = () => this.#filled(derivedFieldSlot).map(({ value }) => value)
 
@@ -156,8 +170,8 @@ export class Fields {
   none = (): Values => Object.fromEntries(this.#all().map(({ key }) => [key, null]))
 
   /** Returns the normalized value of one field of the body, or null. */
-  parseField(field: LoadedField, body: Values, rule: RuleDraft, principal: Principal): unknown {
-    const value = body[field.key] ?? null
+  parseField(field: StoredField, body: Values, rule: RuleDraft, principal: Principal): unknown {
+    const value = givenValue(field, body)
     if (value === null || !field.parse) return value
     return field.parse(value, rule, body, { deps: field.deps, principal })
   }
@@ -181,15 +195,50 @@ export class Fields {
   }
 
   /** Returns the normalized value of every loaded field of the body, or null. */
-  parseAll = (body: Values, rule: RuleDraft, principal: Principal): Values =>
-    Object.fromEntries(
+  parseAll(body: Values, rule: RuleDraft, principal: Principal): Values {
+    const values = Object.fromEntries(
       this.#all().map(field => [field.key, this.parseField(field, body, rule, principal)] as const)
     )
+    refuseEqualTargets(this.#filled, rule.targets, values)
+    return values
+  }
+
+  /** Returns the keys of the properties that tell targets with the same host and port apart. */
+  distinguishingTargets = (): readonly string[] => distinguishingIn(this.#filled)
+  /** Returns the targets with the paths that a field gives them. */
+  withPaths = (targets: readonly Target[], values: Values) => withPaths(this.#filled, targets, values)
+  /** Returns the targets with their properties of plugins. */
+  withTargets = (targets: readonly Target[], values: Values) => givenTargets(this.#filled, targets, values)
+  /** Returns the keys of the properties of targets that plugins add. */
+  targetKeys = (): readonly string[] => this.#all().flatMap(({ ofTargets }) => ofTargets?.key ?? [])
+  /** Returns the values under their names in requests, without those of targets. */
+  ofRule = (values: Values): Values =>
+    Object.fromEntries(Object.entries(values).filter(([key]) => !this.#targetColumns().includes(key)))
+  #targetColumns = () => this.#all().flatMap(({ key, ofTargets }) => (ofTargets ? [key] : []))
 
   /** Validates the shape of a new rule and returns the normalized values in its body. */
   parse(body: Values, rule: RuleDraft, principal: Principal): Values {
     this.requireShape(rule)
     return presentValues(this.parseAll(body, rule, principal))
+  }
+
+  /** True if the body names something that `resolve` replaces. */
+  names = (body: Values): boolean =>
+    this.#all().some(field => field.resolve !== undefined && givenValue(field, body) !== null)
+
+  /** Returns the body with what is stored instead of what it names; the same object if it names nothing. */
+  async resolve<B extends Values>(body: B, { clientId, ...by }: ResolveCall): Promise<B> {
+    const { principal, em, clientTexts } = by
+    const nameClient = (id: string, text: string): void => void clientTexts?.set(id, text)
+    let resolved: Values = body
+    for (const field of this.#all()) {
+      const value = field.resolve ? givenValue(field, body) : null
+      if (value === null) continue
+      const place = { field: `/${field.key}`, clientId, nameClient }
+      const own = await field.resolve?.(value, place, em, { deps: field.deps, principal })
+      resolved = withGivenValue(field, resolved, own)
+    }
+    return resolved as B
   }
 
   async check(rule: RuleCore, values: Values, { principal, em }: ChangeBy): Promise<void> {
@@ -218,7 +267,8 @@ export class Fields {
   /** Returns the values as a rule record shows them. */
   shown(values: Values): Values {
     const shown: Record<string, unknown> = {}
-    for (const { key, absent } of columnsIn(this.#filled)) shown[key] = values[key] ?? absent
+    for (const { key, absent, field } of columnsIn(this.#filled))
+      if (!field.ofTargets) shown[key] = values[key] ?? absent
     return shown
   }
 
@@ -245,14 +295,21 @@ export class Fields {
     })
   }
 
-  /** Returns the encoded fields by rule, or a fault if the fields of a rule cannot be encoded. */
-  async encodeAll(rules: readonly Rule[], em: EntityManager): Promise<Map<string, Encoded | Fault>> {
+  /** Returns the encoded fields by rule, or a fault if the fields of a rule cannot be encoded. `other`: values to send instead. */
+  async encodeAll(
+    rules: readonly Rule[],
+    em: EntityManager,
+    other: ValuesByRule = new Map()
+  ): Promise<Map<string, Encoded | Fault>> {
     try {
       const sent = columnsIn(this.#filled).filter(({ isSent }) => isSent)
       const values = await loadColumns(sent, rules, em)
       const derived = await this.#derive(rules, em)
       return new Map(
-        rules.map(rule => [rule.id, this.#encode(rule, values.get(rule.id), derived.get(rule.id))])
+        rules.map(rule => {
+          const sent = { ...values.get(rule.id), ...other.get(rule.id) }
+          return [rule.id, this.#encode(rule, sent, derived.get(rule.id))]
+        })
       )
     } catch (cause) {
       const [only, ...others] = rules
@@ -261,7 +318,7 @@ export class Fields {
     // One rule failed the whole batch. Encode each rule alone, so that only the failing ones are skipped.
     const each = new Map<string, Encoded | Fault>()
     for (const rule of rules)
-      for (const [id, encoded] of await this.encodeAll([rule], em)) each.set(id, encoded)
+      for (const [id, encoded] of await this.encodeAll([rule], em, other)) each.set(id, encoded)
     return each
   }
 
@@ -272,9 +329,10 @@ export class Fields {
       const field = findSentField(this.#filled, key)
       const value = derived[key] ?? values[key] ?? null
       if (!field || value === null) throw new Fault(fieldNotLoaded, `the rule's value of ${key} is missing`)
-      return this.#codec.encode(field.message, 'encode' in field ? field.encode(value, rule, field) : value)
+      const sent = 'encode' in field ? field.encode(value, rule, field) : value
+      return [messageKey(field), this.#codec.encode(field.message, sent)]
     }
-    return Object.fromEntries([...keys].map(key => [key, encode(key)]))
+    return Object.fromEntries([...keys].map(encode))
   }
 }
 

@@ -8,20 +8,24 @@ import type { SlotReader } from '../../../kernel/slot.ts'
 import type { Rule } from '../entities.ts'
 import { type ShapeSupport, shapeSlot } from '../slots.ts'
 import { updateCapability } from '../wire.ts'
-import { derivedFieldSlot, fieldUnsupported, isSent, type RuleDraft, ruleFieldSlot } from './rule-field.ts'
+import { derivedFieldSlot, fieldUnsupported, isSent, type RuleDraft } from './rule-field.ts'
+import { storedFieldsIn } from './target-values.ts'
 
 export const fieldNotLoaded = defineCode('field_not_loaded', 422, 6)
 export const shapeNotLoaded = defineCode('rule_shape_not_loaded', 422, 6)
-const clientNotConnected = defineCode('client_not_connected', 422, 4)
+export const clientNotConnected = defineCode('client_not_connected', 422, 4)
 export const requirementCodes = [fieldNotLoaded, shapeNotLoaded, clientNotConnected]
 
 /** Finds a field that agents receive, derived or not. */
 export const findSentField = (filled: SlotReader, key: string) =>
-  filled(ruleFieldSlot)
-    .map(({ value }) => value)
+  storedFieldsIn(filled)
     .filter(isSent)
     .find(field => field.key === key) ??
   filled(derivedFieldSlot).find(({ value }) => value.key === key)?.value
+
+/** Returns the key under which an agent gets the field. */
+export const messageKey = (field: { readonly key: string; readonly sentAs?: string }): string =>
+  field.sentAs ?? field.key
 
 const findShapeSupport = (filled: SlotReader, shape: ShapeSupport['shape']) =>
   filled(shapeSlot).find(({ value }) => value.shape === shape)?.value
@@ -41,14 +45,18 @@ export function unsupported(filled: SlotReader, rule: Rule, client: AgentCapabil
   const shapes = ruleShapes(rule).map(shape => findShapeSupport(filled, shape))
   const requirements = [
     ...shapes.map(support => ({ requires: support?.requires, field: support?.bodyField })),
-    ...rule.fields.map(key => ({ requires: findSentField(filled, key)?.requires, field: key })),
+    ...rule.fields.map(key => {
+      const field = findSentField(filled, key)
+      return { requires: field?.requires, field: field && messageKey(field) }
+    }),
     ...(rule.paused ? [{ requires: pausing, field: 'paused' }] : [])
   ]
   for (const { requires, field } of requirements) {
     if (!requires || isCapable(client, requires.capability)) continue
     const { id, since } = requires.capability
     const message = `client ${rule.clientId} runs ${client.agentVersion}, without ${id} ${since}; update its agent`
-    return new Fault(requires.refusal, message, { details: field === undefined ? {} : { field } })
+    const details = { ...(field !== undefined && { field }), client_id: rule.clientId }
+    return new Fault(requires.refusal, message, { details })
   }
   return null
 }

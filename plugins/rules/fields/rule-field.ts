@@ -52,6 +52,14 @@ export interface FieldCall<D = Kernel> extends FieldContext<D> {
   readonly principal: Principal
 }
 
+/** The place of a value that a request gives. */
+export interface GivenPlace {
+  readonly field: string // '/via', '/targets/1/via', for errors
+  readonly clientId: string // of the rule; '' for a group rule
+  /** Records the text by which the request names a client, for refusals. */
+  nameClient(id: string, text: string): void
+}
+
 interface FieldParts<B extends TSchema, D> {
   readonly key: string // 'sni_pattern', in JSON and on the wire
   readonly body: B // schema of the value in requests and replies; both absent and null mean no value
@@ -73,6 +81,12 @@ interface FieldParts<B extends TSchema, D> {
     body: Readonly<Record<string, unknown>>,
     call: FieldCall<D>
   ): Static<B> | null
+  /**
+   * Replaces what a request names by what is stored, for example names of clients by ids. Called in the transaction of the
+   * change, after `parse` has accepted the value as written; then `parse` gets the result. Must return ids as they are. Throws
+   * a Fault.
+   */
+  resolve?(value: Static<B>, place: GivenPlace, em: EntityManager, call: FieldCall<D>): Promise<Static<B>>
   /** Throws a Fault if the value conflicts with stored data or with the time. Runs in the transaction that saves it. */
   check?(value: Static<B>, rule: RuleCore, em: EntityManager, call: FieldCall<D>): Promise<void>
   /**

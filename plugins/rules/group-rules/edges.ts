@@ -1,10 +1,15 @@
 // The members of group rules as records show them: an edge for each client.
+
+import { isDeepStrictEqual } from 'node:util'
 import type { EntityManager } from '@mikro-orm/sql'
 import { type Static, Type } from 'typebox'
 import { ClientId, closed, orNull } from '../../../kernel/http/schema.ts'
-import { type Shown, toShownState } from '../api/shown-states.ts'
+import { type Reasons, type Shown, toShownState } from '../api/shown-states.ts'
 import type { ClosedRules } from '../delivery/closed-rules.ts'
+import { isInForce } from '../delivery/rule-states.ts'
+import type { DerivedParts } from '../derived/derived-parts.ts'
 import { isGroupRule, type Rule, type State } from '../entities.ts'
+import { targetsOn } from '../fields/target-values.ts'
 
 export const Edge = closed(
   {
@@ -21,6 +26,7 @@ interface Edges {
   readonly edges: readonly Edge[] // by the names of the clients
   readonly state: string
   readonly state_reason: string | null
+  readonly change_pending: boolean
 }
 
 /** State of a group rule that is active on some clients only. */
@@ -34,6 +40,7 @@ const changeRefused = 'change_refused'
 
 interface EdgeSources {
   readonly shown: ReadonlyMap<string, Shown>
+  readonly parts: Pick<DerivedParts, 'pendingReasons'>
   readonly closedRules: Pick<ClosedRules, 'reason'>
 }
 
@@ -43,26 +50,30 @@ interface MemberRow extends Pick<Rule, 'id' | 'clientId'> {
   readonly state: State
   readonly stateReason: string | null
   readonly differs: 0 | 1
+  readonly targets: string | Rule['targets'] | null // if they differ; JSON, which PostgreSQL parses
+  readonly waits: 0 | 1 // for the client to apply a change
 }
 
 const members = `
   select member.id, member.parent, member.client_id as "clientId", coalesce(client.name, '') as name, member.state,
     member.state_reason as "stateReason",
-    case when member.before is null and (member.targets <> group_rule.targets or member.listen_from <> group_rule.listen_from
+    case when member.before is null and (member.listen_from <> group_rule.listen_from
       or member.listen_to <> group_rule.listen_to or member.prefer_ipv6 <> group_rule.prefer_ipv6
-      or member.paused <> group_rule.paused) then 1 else 0 end as differs
+      or member.paused <> group_rule.paused) then 1 else 0 end as differs,
+    case when member.before is null and member.targets <> group_rule.targets then member.targets end as targets,
+    case when member.before is null then 0 else 1 end as waits
   from rules member join rules group_rule on group_rule.id = member.parent left join kernel_client client on client.id = member.client_id
   where member.parent in (?) and (member.state <> 'draining' or group_rule.state = 'draining')`
 
 const refused = `
   select '' as id, member.parent, member.client_id as "clientId", client.name, 'failed' as state, member.code as "stateReason",
-    0 as differs
+    0 as differs, null as targets, 0 as waits
   from rules_refused_member member join kernel_client client on client.id = member.client_id where member.parent in (?)`
 
 /** Returns the edges of the group rules among `rules`, by id. `shown` has the states that fields give to rules. */
 export async function loadEdges(
-  rules: readonly Pick<Rule, 'id' | 'clientId' | 'state'>[],
-  { shown, closedRules }: EdgeSources,
+  rules: readonly Pick<Rule, 'id' | 'clientId' | 'state' | 'targets'>[],
+  { shown, closedRules, parts }: EdgeSources,
   em: EntityManager
 ): Promise<ReadonlyMap<string, Edges>> {
   const groupRules = rules.filter(isGroupRule)
@@ -71,20 +82,43 @@ export async function loadEdges(
   const marks = ids.map(() => '?').join(', ')
   const sql = `${members} union all ${refused} order by name, "clientId"`.replaceAll('(?)', `(${marks})`)
   const rows = Map.groupBy(await em.execute<MemberRow[]>(sql, [...ids, ...ids]), ({ parent }) => parent)
+  const waiting = [...rows.values()].flat().map(row => ({ ...row, isPending: row.waits === 1 }))
+  const pending = await parts.pendingReasons(waiting, em)
   return new Map(
     groupRules.map(rule => {
       const own = shown.get(rule.id)
-      const edges = (rows.get(rule.id) ?? []).map(row => toEdge(row, own, closedRules.reason(row)))
-      return [rule.id, { edges, ...combinedState(rule, edges) }]
+      const members = rows.get(rule.id) ?? []
+      const edges = members.map(row => {
+        const reasons = { closed: closedRules.reason(row), pending: pending.get(row.id) }
+        return differs(row, rule) ? refusedEdge(row) : toEdge(row, own, reasons)
+      })
+      const change_pending = members.some(({ waits }) => waits === 1)
+      return [rule.id, { edges, ...combinedState(rule, edges), change_pending }]
     })
   )
 }
 
-function toEdge(row: MemberRow, shown: Shown | undefined, closedReason: string | null): Edge {
+/** True if the client has refused a change of the group rule. */
+function differs(
+  { state, differs, targets, clientId }: MemberRow,
+  groupRule: Pick<Rule, 'targets'>
+): boolean {
+  if (!isInForce({ state })) return false
+  if (differs === 1 || targets === null) return differs === 1
+  const own: unknown = typeof targets === 'string' ? JSON.parse(targets) : targets
+  return !isDeepStrictEqual(own, targetsOn(clientId, groupRule.targets))
+}
+
+const refusedEdge = ({ clientId: client_id, name: client_name }: MemberRow): Edge => ({
+  client_id,
+  client_name,
+  state: 'failed',
+  state_reason: changeRefused
+})
+
+function toEdge(row: MemberRow, shown: Shown | undefined, reasons: Reasons): Edge {
   const { clientId: client_id, name: client_name } = row
-  const isRefused = row.differs === 1 && (row.state === 'active' || row.state === 'paused')
-  if (isRefused) return { client_id, client_name, state: 'failed', state_reason: changeRefused }
-  return { client_id, client_name, ...toShownState(row, shown, closedReason) }
+  return { client_id, client_name, ...toShownState(row, shown, reasons) }
 }
 
 /** The worst state first. States of fields are better than paused. */

@@ -29,7 +29,13 @@ export async function groupRefusal(
     ...(edges.length > shownInMessage ? [`${edges.length - shownInMessage} more`] : [])
   ]
   const message = `${refused.length} of ${rules.length} clients cannot have the rule, and nothing is changed: ${texts.join('; ')}`
-  return new Fault(first, message, { details: { edges } })
+  return new Fault(first, message, { details: { edges, ...clientOf(refused[0]) } })
+}
+
+/** Names the client, other than the member's, that the refusal is about. */
+const clientOf = (refused?: { readonly fault: Fault; readonly clientId: string }) => {
+  const client_id = refused?.fault.details?.['client_id']
+  return typeof client_id === 'string' && client_id !== refused?.clientId ? { client_id } : {}
 }
 
 const refusedEdge = (clientId: string, name: string, { errorCode, message, details }: Fault) => ({

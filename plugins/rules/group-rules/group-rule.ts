@@ -14,12 +14,16 @@ import { writeRule } from '../changes/write-rule.ts'
 import { type AfterCommit, runAll } from '../delivery/rule-states.ts'
 import { RefusedMember, Rule } from '../entities.ts'
 import { type ChangeBy, presentValues, serverPrincipal } from '../fields/fields.ts'
+import { targetsOn } from '../fields/target-values.ts'
 import type { Services } from '../services.ts'
 import { chosenClients, maxMembers, requireFewMembers } from './chosen-clients.ts'
 import { groupRefusal } from './group-refusal.ts'
 
 const newMember = (rule: Rule, clientId: string, now: number): Rule =>
-  newRule({ ...rule, id: newId(now), parent: rule.id, clientId }, now)
+  newRule(
+    { ...rule, id: newId(now), parent: rule.id, clientId, targets: targetsOn(clientId, rule.targets) },
+    now
+  )
 
 const listMembers = (rule: Pick<Rule, 'id'>, em: EntityManager, among: readonly string[] | null = null) =>
   em.find(
@@ -85,7 +89,7 @@ export async function changeGroupRule(
   for (const [id, fault] of added) faults.set(id, fault)
   if (faults.size > 0) throw await groupRefusal([...members, ...joining], faults, by.em)
 
-  const joined = await collectAnswers(services.control, joining, 'push', by.em)
+  const joined = await collectAnswers(services, joining, 'push', by.em)
   const drained = await drainMembers(services, leaving, by.em)
   const retried = await retryRefused(services, next, values, null, by.em)
   return {
@@ -115,7 +119,8 @@ async function changeMembers(
   const rows: Rule[] = []
   await keepPassing(members, faults, async member => {
     const own = { ...fields.none(), ...fields.sent(stored.get(member.id) ?? {}) }
-    const result = await applyChange(services, { rule: member, values: own }, wanted, call)
+    const targets = targetsOn(member.clientId, wanted.targets)
+    const result = await applyChange(services, { rule: member, values: own }, { ...wanted, targets }, call)
     changed.push(result)
     if (result.row) rows.push(result.row)
   })

@@ -1,5 +1,5 @@
 // `rule set`, `rule edit`, `rule pause` and `rule resume`, against a server.
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -7,13 +7,15 @@ import { type ErrorCode, Fault, wrongUsage } from '../../../kernel/base/errors.t
 import type { Api, CommandCall } from '../../../kernel/cli/command.ts'
 import type { RuleRecord } from '../api/rule-record.ts'
 import { commands } from '../commands.ts'
+import { color, colors } from './colors.ts'
 import type { ErrorReply } from './fixture.ts'
-import { patchFixture, plugins } from './patch-fixture.ts'
+import { editable, patchFixture, plugins } from './patch-fixture.ts'
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 async function commandFixture(t: Test, made: object = {}) {
-  const on = await patchFixture(t, made, {}, { plugins: [...plugins] })
+  const capabilities = { ...editable.capabilities, [color.capability.id]: color.capability.since }
+  const on = await patchFixture(t, made, { capabilities }, { plugins: [...plugins, colors] })
   const requests: string[] = []
   const request = async (method: Method, path: string, body?: object, headers?: Record<string, string>) => {
     requests.push(`${method} ${path}`)
@@ -77,6 +79,27 @@ t.test('properties are set by name, with the types of their schema', async t => 
     prefer_ipv6: true,
     sni_pattern: 'a.example.org',
     rate_limit: { bandwidth_in_bps: 1_500_000, concurrent_connections: undefined }
+  })
+})
+
+t.test('targets take properties of plugins in `rule push` and `rule set`', async t => {
+  const { app, id, run } = await commandFixture(t)
+  const colorsOf = async (rule: string) => (await app.get(rule)).targets.map(target => Object(target).color)
+
+  t.same(
+    (await run('rule set', { rule: [id, 'targets=10.0.0.2:81@4+color=Blue,10.0.0.2:81'] })).failure,
+    null
+  )
+  t.same(await colorsOf(id), ['blue', undefined])
+  const target = ['10.0.0.3:80+color=red']
+  const pushed = await run('rule push', { client: 'edge', listen: '9100', target })
+  t.equal(pushed.failure, null)
+  const [made] = (await app.call<RuleRecord[]>('GET', '/v1/rules?port=9100')).body
+  t.same(await colorsOf(made?.rule_id ?? ''), ['red'])
+  const refused = await run('rule set', { rule: [id, 'targets=a:1+colour=red'] })
+  t.match(refused.failure, { message: '/targets/0/colour is unknown here; did you mean color?' })
+  t.match((await run('rule set', { rule: [id, 'targets=a:1+Color'] })).failure, {
+    message: /is not host:port/
   })
 })
 
@@ -213,6 +236,23 @@ t.test('a refused edit keeps its file, and can be repeated at a terminal', async
   t.same(again.failure, null)
   t.match(asked, [/listen_port.*what you edited is kept in .*\. Edit it again\?$/])
   t.match(await app.get(id), { listen_port: 9001 })
+})
+
+t.test('an editor that fails leaves a file only if it has edited it', async t => {
+  useOwnTmp(t)
+  const { id, run } = await commandFixture(t)
+  const edit = (EDITOR: string) => run('rule edit', { rule: id }, { env: { EDITOR } })
+
+  for (const editor of ['/nowhere/editor', 'false', 'f() { rm "$1"; false; }; f'])
+    t.match((await edit(editor)).failure, {
+      message: /did not edit .* it ended with \d+; set VISUAL or EDITOR/
+    })
+  t.match((await edit('rm')).failure, {
+    message: /rm did not edit .* the file is gone; set VISUAL or EDITOR/
+  })
+  t.same(readdirSync(tmpdir()), [])
+  await edit('f() { echo >> "$1"; false; }; f')
+  t.equal(readdirSync(tmpdir()).length, 1)
 })
 
 t.test('an edit of a rule that has changed in between is refused and keeps its file', async t => {

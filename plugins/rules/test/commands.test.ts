@@ -113,6 +113,13 @@ t.test('an invalid port or target is reported', async t => {
     t.throws(() => parseTarget(target), { message: /is not host:port/ }, target)
   t.same(parseTarget('[::1]:80@1*3'), { host: '[::1]', port: 80, priority: 1, weight: 3 })
   t.same(parseTarget('a:80*0'), { host: 'a', port: 80, weight: 0 })
+  t.same(parseTarget('a:80@2+color=blue+note=x=y+z'), {
+    host: 'a',
+    port: 80,
+    priority: 2,
+    color: 'blue',
+    note: 'x=y+z'
+  })
 })
 
 t.test('the other commands send their requests', async t => {

@@ -25,6 +25,7 @@ t.test('a rule that the client accepts is active, and its record has every field
     owner: '_operator',
     placed_by: '_operator',
     paused: false,
+    change_pending: false,
     name: null,
     description: null,
     etag: made.headers['etag'],

@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import { Inventory } from '../../../kernel/wire/control.ts'
 import type { Script } from '../../../kit/scripted-agent.ts'
 import { capableAgent, grantsFixture, refusal } from '../../grants/test/fixture.ts'
+import { describeUnsettled } from '../commands/document.ts'
 import { RulePush, RuleRemove, updateCapability } from '../wire.ts'
 import { type Deps, inOrder, type RulesFixture, rule, until } from './fixture.ts'
 import { editable, patchFixture } from './patch-fixture.ts'
@@ -256,7 +257,9 @@ t.test('without an answer in time the change stands, and is applied at the recon
   app.clock.advance(2000)
 
   t.match(await answer, { status: 504, body: { error: { code: 'ack_timeout', details: { rule_id: id } } } })
-  t.match(await app.get(id), { targets: other, state: 'active' })
+  const waiting = await app.get(id)
+  t.match(waiting, { targets: other, state: 'active', change_pending: true })
+  t.equal(describeUnsettled(waiting, { offlineSince: () => null }), 'pending', 'a second apply says so')
   await agent.close()
   const again = await app.connect(clientId, {
     ...editable,
@@ -264,7 +267,13 @@ t.test('without an answer in time the change stands, and is applied at the recon
     react: inOrder({ refuse: 'denied_by_agent' }, 'accept')
   })
   await again.until(RulePush.name, 2)
-  t.match(await app.get(id), { targets: rule.targets, state: 'active' }, 'a late refusal undoes it, too')
+  const undone = await app.get(id)
+  t.match(
+    undone,
+    { targets: rule.targets, state: 'active', change_pending: false },
+    'a late refusal undoes it'
+  )
+  t.equal(describeUnsettled(undone, { offlineSince: () => null }), null)
 })
 
 t.test('the client gets the changed definition of a pending rule, and a refusal fails the rule', async t => {

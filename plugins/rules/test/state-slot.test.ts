@@ -25,9 +25,15 @@ t.test('a listener receives each state change of a rule once, with the reason of
 
   const ownership = { clientId, owner: '_operator' }
   t.same(changes, [
-    { ...ownership, id: body.rule_id, state: 'active', reason: null },
-    { ...ownership, id: body.rule_id, state: 'draining', reason: null },
-    { ...ownership, id: failed.body.error.details['rule_id'], state: 'failed', reason: 'port_in_use' }
+    { ...ownership, id: body.rule_id, from: 'pending', state: 'active', reason: null },
+    { ...ownership, id: body.rule_id, from: 'active', state: 'draining', reason: null },
+    {
+      ...ownership,
+      id: failed.body.error.details['rule_id'],
+      from: 'pending',
+      state: 'failed',
+      reason: 'port_in_use'
+    }
   ])
 })
 

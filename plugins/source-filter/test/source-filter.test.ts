@@ -55,6 +55,19 @@ t.test('both fields share one guard in the engine, and its sets follow changes',
   )
 })
 
+t.test('an empty allowlist does not let everybody in', async t => {
+  const { agent, push, patch } = await openApp(t)
+  const refused = {
+    status: 400,
+    body: { error: { code: 'validation.sources', details: { field: '/allow_sources' } } }
+  }
+  t.match(await push({ allow_sources: [] }), refused)
+  t.equal(agent.engine.opened.length, 0)
+
+  const { body } = await push({ allow_sources: ['10.0.0.0/8'] })
+  t.match(await patch(body.rule_id, { allow_sources: [] }), refused)
+})
+
 t.test('rules share lists, and get every change of a list', async t => {
   const { server, agent, push, setList, judged } = await openApp(t)
   t.match(await setList('office', ['192.0.2.7', '2001:db8::/48', '192.0.2.7/32']), {

@@ -48,6 +48,7 @@ function agentFixture(t: Test, dir = t.testdir()) {
       send: () => {},
       request: handleReport as never, // the plugin sends only reports
       signal: controller.signal,
+      endpoint: '127.0.0.1:7443',
       welcomePart: (key: string) => (key === welcomePart ? welcome : undefined)
     }
     agent.connected(stream, call)

@@ -110,7 +110,7 @@ t.test('parts of a report and reports of one batch are each committed once', asy
   t.match(await stats(two.ruleId), { bytes_out: 9 })
 })
 
-t.test('a report whose parts never end names its client in the log', async t => {
+t.test('a report that never ends names its client in the log', async t => {
   const { edge, report, log, clock, stats } = await statsFixture(t)
   const { clientId, agent, ruleId } = await edge()
   const lines = () => log.filter(({ event }) => event === 'accounting.report_unended')
