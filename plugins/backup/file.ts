@@ -1,4 +1,4 @@
-// A backup is one file: the store, with certificate, key and operator token in an extra table.
+// A backup is one file: the store, with certificate, keys and operator token in an extra table.
 import {
   chmodSync,
   closeSync,
@@ -22,7 +22,8 @@ import { openStore } from '../../kernel/store/open.ts'
 import { readPlace } from '../../kernel/store/sql/database.ts'
 import type { PluginStore } from '../../kernel/store/sql/migrations.ts'
 import { copyTo, damageIn, setMark } from '../../kernel/store/sqlite/dialect.ts'
-import { certificateFile, currentCertificate } from '../certificate/exports.ts'
+import { certificateFile, currentCertificate, storeKeyFile } from '../certificate/exports.ts'
+import { backupFailed } from './codes.ts'
 import { requireOwnSchema } from './schema.ts'
 
 const format = '1'
@@ -36,6 +37,7 @@ export interface Parts {
   readonly certificate?: string
   readonly next_certificate?: string
   readonly operator_token?: string
+  readonly store_key?: string // opens the secrets of plugins in the store
 }
 
 interface Source {
@@ -55,7 +57,7 @@ export async function onStore<T>(file: string, work: (em: EntityManager) => Prom
 }
 
 const saveDatabase = (url: string): string =>
-  `save it with PostgreSQL's own program: pg_dump --format=custom --no-owner --file=sluice.dump '${url}'; and save the data directory: its store.key opens the certificate that is in the database`
+  `save it with PostgreSQL's own program: pg_dump --format=custom --no-owner --file=sluice.dump '${url}'; and save the data directory: its store.key opens the certificate and the secrets that are in the database`
 
 export const restoreDatabase = (url: string): string =>
   `stop the server, restore it with PostgreSQL's own program: pg_restore --clean --if-exists --no-owner --single-transaction --dbname='${url}' sluice.dump; then run sluice store renew with the store.key of its servers in the data directory`
@@ -78,6 +80,7 @@ export async function writeBackup(source: Source, to: string): Promise<{ file: s
   const file = backupFile(to, source.now)
   if (existsSync(file) && !isBackup(file))
     throw new Fault(wrongUsage, `${file} exists and is not a backup; it is not overwritten`)
+  if (!existsSync(dirname(file))) throw new Fault(wrongUsage, `there is no directory ${dirname(file)}`)
   const draft = `${file}.${process.pid}.tmp`
   try {
     await onStore(store, em => copyTo(draft, em))
@@ -89,7 +92,7 @@ export async function writeBackup(source: Source, to: string): Promise<{ file: s
   } catch (cause) {
     if (cause instanceof Fault) throw cause
     const why = cause instanceof Error ? cause.message : String(cause)
-    throw new Fault(wrongUsage, `${store} was not written to ${file}: ${why}`, { cause })
+    throw new Fault(backupFailed, `${store} was not written to ${file}: ${why}`, { cause })
   } finally {
     rmSync(draft, { force: true })
   }
@@ -122,13 +125,15 @@ function partsOf({ dataDir, keys, version, now }: Source): Parts {
     existsSync(file) ? readFileSync(file, 'utf8') : undefined
   const next = text(certificateFile('next', dataDir))
   const token = text(join(dataDir, 'operator-token'))
+  const storeKey = text(storeKeyFile(dataDir))
   return {
     format,
     made_at: timestamp(now),
     version,
     ...(current && { certificate: `${current.cert.trim()}\n${current.key.trim()}\n` }),
     ...(next !== undefined && { next_certificate: next }),
-    ...(token !== undefined && { operator_token: token })
+    ...(token !== undefined && { operator_token: token }),
+    ...(storeKey !== undefined && { store_key: storeKey })
   }
 }
 

@@ -1,5 +1,5 @@
 import { definePlugin } from '../../kernel/plugin.ts'
-import { copyDiffers, notMovable, targetNotEmpty } from './codes.ts'
+import { backupFailed, copyDiffers, notMovable, targetNotEmpty } from './codes.ts'
 import { commands } from './commands.ts'
 
 export default definePlugin({
@@ -7,6 +7,6 @@ export default definePlugin({
   version: '1.0.0',
   kernel: '^2.0.0',
   needs: { certificate: '^1.0.0', cli: '^1.0.0', servers: '^1.0.0' },
-  codes: [notMovable, targetNotEmpty, copyDiffers],
+  codes: [backupFailed, notMovable, targetNotEmpty, copyDiffers],
   commands
 })

@@ -31,10 +31,11 @@ export async function renew(
     await attachOld(old, em)
     if (((await oldValue('lineage', em)) ?? (await oldValue('generation', em))) !== lineage)
       return unread(`${old} is not a later state of this backup`)
-    return await inTransaction(em, async () => ({
-      revoked: await revokeAgain(revocations, now, em),
-      ...(await certificateOf(oldDir, em))
-    }))
+    return await inTransaction(em, async () => {
+      const { revoked, warnings } = await revokeAgain(revocations, now, em)
+      const found = await certificateOf(oldDir, em)
+      return { ...found, revoked, warnings: [...warnings, ...found.warnings] }
+    })
   } catch (error) {
     return unread(`${old}: ${String(error)}`) // a damaged old store must not prevent the restore
   }

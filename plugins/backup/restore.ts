@@ -23,7 +23,8 @@ import {
   namedCertificates,
   readCertificate,
   restoredFile,
-  settleFiles
+  settleFiles,
+  storeKeyFile
 } from '../certificate/exports.ts'
 import { checkFilesystem } from '../cli/exports.ts'
 import { isBackup, onStore, type Parts, unpack } from './file.ts'
@@ -69,6 +70,7 @@ export async function restore(options: Restore): Promise<Restored> {
     renameSync(draft, store) // before it the old store is complete, after it the new one
     sync(dataDir)
     settleFiles(dataDir, named) // after a crash the next start does it
+    settleStoreKey(dataDir) // as does the plugin `secrets`
     return { data_dir: dataDir, made_at: parts.made_at, set_aside: aside, revoked_since: revoked, warnings }
   } catch (cause) {
     if (cause instanceof Fault) throw cause
@@ -104,7 +106,14 @@ function requireBackup(file: string): void {
 }
 
 const restoredFiles = (dataDir: string): string[] =>
-  [certificateFile('own', dataDir), certificateFile('next', dataDir)].map(restoredFile)
+  [certificateFile('own', dataDir), certificateFile('next', dataDir), storeKeyFile(dataDir)].map(restoredFile)
+
+function settleStoreKey(dataDir: string): void {
+  const file = storeKeyFile(dataDir)
+  if (!existsSync(restoredFile(file))) return
+  renameSync(restoredFile(file), file)
+  sync(dataDir)
+}
 
 /** Writes the log of the old store into its file, so that one rename replaces it. A damaged store stays with its log. */
 async function closeStore(store: string): Promise<void> {
@@ -121,7 +130,7 @@ const damaged =
     throw new Fault(wrongUsage, `${file} is damaged: ${String(error)}; take another backup`, { cause: error })
   }
 
-const ownFiles = ['sluice.db', 'sluice.db-wal', 'control.pem', 'control.next.pem']
+const ownFiles = ['sluice.db', 'sluice.db-wal', 'control.pem', 'control.next.pem', 'store.key']
 
 /** Links the old files into a new directory. The log that it removes is empty, or belongs to a damaged store. */
 function setAside(dataDir: string, now: number): string | null {
@@ -145,6 +154,7 @@ function writeParts(dataDir: string, parts: Parts, certificate: string | null): 
   }
   put(certificateFile('own', dataDir), certificate ?? parts.certificate)
   if (certificate === null) put(certificateFile('next', dataDir), parts.next_certificate)
+  if (parts.store_key !== undefined) writeStoreKey(dataDir, parts.store_key)
   const token = join(dataDir, 'operator-token')
   if (parts.operator_token === undefined || existsSync(token)) return
   if (!/^[\x21-\x7e]{8,512}\n?$/.test(parts.operator_token))
@@ -152,4 +162,12 @@ function writeParts(dataDir: string, parts: Parts, certificate: string | null): 
   rmSync(`${token}.new`, { force: true })
   writeFileSync(`${token}.new`, parts.operator_token, { mode: 0o600, flag: 'wx', flush: true })
   renameSync(`${token}.new`, token)
+}
+
+function writeStoreKey(dataDir: string, text: string): void {
+  if (!/^[\w-]{43}\n?$/.test(text))
+    throw new Fault(wrongUsage, 'the backup is refused: its store.key is malformed')
+  const draft = restoredFile(storeKeyFile(dataDir))
+  rmSync(draft, { force: true })
+  writeFileSync(draft, text, { mode: 0o600, flag: 'wx', flush: true })
 }

@@ -1,6 +1,7 @@
 // Revocations that happened after the backup, repeated on the restored store. The lost store is attached as `old`.
 // The tables of the kernel are listed here; plugins fill `revocationSlot` with theirs.
 import type { EntityManager } from '@mikro-orm/sql'
+import { reasonOf } from '../../kernel/base/errors.ts'
 import type { Revocation } from '../../kernel/store/revocation.ts'
 
 const isDeleted = (table: string): string =>
@@ -45,7 +46,7 @@ const kernelRevocations: readonly Revocation[] = [
   },
   {
     table: 'kernel_user',
-    title: 'users whose role was lowered',
+    title: 'demoted users',
     sql: `update kernel_user set role = (select o.role from old.kernel_user o where o.id = kernel_user.id)
       where ${isNow('kernel_user', `${rankOf('o.role')} < ${rankOf('kernel_user.role')}`)} returning id as name`
   },
@@ -80,27 +81,51 @@ export async function revocationsIn(
   return revocations.filter(({ table }) => own.has(table))
 }
 
-/** Repeats the revocations. Returns what was revoked, and the clients that the backup does not know. */
+interface Repeated {
+  readonly revoked: readonly RevokedAgain[]
+  readonly warnings: readonly string[]
+}
+
+/**
+ * Repeats the revocations. Returns what was revoked, and the clients that the backup does not know. A failing revocation
+ * of a plugin is a warning, one of the kernel an error.
+ */
 export async function revokeAgain(
   revocations: readonly Revocation[],
   now: number,
   em: EntityManager
-): Promise<RevokedAgain[]> {
-  const revoked: RevokedAgain[] = []
+): Promise<Repeated> {
   const both = (await tablesOf('main', em)).intersection(await tablesOf('old', em))
-  for (const { table, title, sql, isUnconditional } of [...kernelRevocations, ...revocations]) {
-    if (isUnconditional || !both.has(table)) continue
-    const values = sql.includes('?') ? [now] : []
-    const rows = await em.execute<{ name: string }[]>(sql, values, title ? 'all' : 'run')
-    if (title && rows.length > 0) revoked.push({ what: title, names: rows.map(({ name }) => name) })
-  }
+  const isDue = ({ isUnconditional, table }: Revocation): boolean => !isUnconditional && both.has(table)
+  const revoked: RevokedAgain[] = []
+  const warnings: string[] = []
+  for (const revocation of kernelRevocations.filter(isDue))
+    revoked.push(...(await repeat(revocation, now, em)))
+  for (const revocation of revocations.filter(isDue))
+    try {
+      await em.execute('savepoint revocation', [], 'run')
+      revoked.push(...(await repeat(revocation, now, em)))
+    } catch (error) {
+      await em.execute('rollback to revocation', [], 'run')
+      const { title = 'revoked', table } = revocation
+      warnings.push(`Not repeated: ${title} in the table ${table} (${reasonOf(error)}). Check them.`)
+    } finally {
+      await em.execute('release revocation', [], 'run')
+    }
   const unknown = await em.execute<{ name: string }[]>(
     'select name from old.kernel_client o where not exists (select 1 from kernel_client c where c.id = o.id)'
   )
-  if (unknown.length > 0)
-    revoked.push({ what: 'clients to be enrolled again', names: unknown.map(({ name }) => name) })
-  return revoked
+  return { revoked: [...revoked, ...revokedAgain('clients to be enrolled again', unknown)], warnings }
 }
+
+async function repeat({ sql, title }: Revocation, now: number, em: EntityManager): Promise<RevokedAgain[]> {
+  const values = sql.includes('?') ? [now] : []
+  const rows = await em.execute<{ name: string }[]>(sql, values, title ? 'all' : 'run')
+  return title ? revokedAgain(title, rows) : []
+}
+
+const revokedAgain = (what: string, rows: readonly { readonly name: string }[]): RevokedAgain[] =>
+  rows.length > 0 ? [{ what, names: rows.map(({ name }) => name) }] : []
 
 async function tablesOf(schema: 'main' | 'old', em: EntityManager): Promise<Set<string>> {
   const found = await em.getPlatform().getSchemaHelper()?.getAllTables(em.getConnection(), [schema])

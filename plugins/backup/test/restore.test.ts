@@ -16,10 +16,11 @@ import { slotReader } from '../../../kernel/slot.ts'
 import { lockStore } from '../../../kernel/store/data-dir.ts'
 import { kernelStore } from '../../../kernel/store/kernel-store.ts'
 import { openStore } from '../../../kernel/store/open.ts'
-import { revocationSlot } from '../../../kernel/store/revocation.ts'
+import { type Revocation, revocationSlot } from '../../../kernel/store/revocation.ts'
 import auth from '../../auth/plugin.ts'
 import { openCertificate } from '../../certificate/certificate.ts'
 import certificate from '../../certificate/plugin.ts'
+import { makeStoreKey, readStoreKey, storeKeyFile } from '../../certificate/store-key.ts'
 import control from '../../control/plugin.ts'
 import enrollment from '../../enrollment/plugin.ts'
 import grants from '../../grants/plugin.ts'
@@ -52,7 +53,7 @@ async function query(dir: string, sql: string): Promise<unknown[]> {
 const client = (id: string, hash: string) =>
   `insert into kernel_client (id, name, token_hash, revision, enrolled_at) values ('${id}', '${id}', '${hash}', 7, 1)`
 const user = (id: string, role: string) =>
-  `insert into kernel_user values ('${id}', '${id}', '${role}', 0, 1)`
+  `insert into kernel_user (id, display_name, role, disabled, created_at) values ('${id}', '${id}', '${role}', 0, 1)`
 const credential = (id: string, userId: string) =>
   `insert into kernel_credential (id, user_id, label, token_hash, created_at) values ('${id}', '${userId}', '${id}', 'h${id}', 1)`
 
@@ -69,14 +70,16 @@ async function restoreFixture(t: Test) {
     ...[user('opal', 'operator'), user('vic', 'viewer')],
     ...[credential('kept', 'ann'), credential('ended', 'ann'), credential('rotated', 'ann')],
     "insert into auth_password values ('ann', 'before', 0, 1, null), ('bob', 'bob', 0, 1, null)",
-    "insert into auth_session (id, user_id, token_hash, remote_addr, created_at, last_seen_at) values ('s', 'ann', 'x', '', 1, 1)",
+    "insert into auth_session (id, user_id, token_hash, remote_addr, created_at, last_seen_at, factors, fresh_at) values ('s', 'ann', 'x', '', 1, 1, '[]', 1)",
     "insert into enrollment (id, code_hash, pin, name, created_by, created_at, expires_at) values ('e', 'e', 'e', 'e', 'ann', 1, 1)",
     "insert into grants (id, user_id, port_from, port_to, protocols, created_at) values ('g', 'eve', 1, 2, '[]', 1)"
   )
   const backup = (from = old) => writeBackup({ dataDir: from, keys: {}, version, now }, file)
   await backup()
-  const restoreBackup = (oldDir?: string, to = target) =>
-    restore({ file, dataDir: to, oldDir, revocations, stores: plugins, version, now })
+  const restoreBackup = (oldDir?: string, to = target, more: readonly Revocation[] = []) => {
+    const all = [...more, ...revocations]
+    return restore({ file, dataDir: to, oldDir, revocations: all, stores: plugins, version, now })
+  }
   return { dir, old, target, file, restoreBackup, backup, fingerprint }
 }
 
@@ -109,7 +112,7 @@ t.test(
       'revoked clients': ['gone', 'revoked'],
       'clients with the token of a later enrollment': ['again'],
       'disabled users': ['eve', 'off'],
-      'users whose role was lowered': ['bob', 'opal'],
+      'demoted users': ['bob', 'opal'],
       'revoked credentials': ['ann ended'],
       'rotated credentials': ['ann rotated'],
       'changed passwords of': ['ann'],
@@ -144,6 +147,25 @@ t.test(
   }
 )
 
+t.test('a revocation that fails does not keep those of other plugins from being repeated', async t => {
+  const { old, target, restoreBackup } = await restoreFixture(t)
+  await executeSql(old, 'delete from grants', "update kernel_user set disabled = 1 where id = 'off'")
+  const failing = {
+    table: 'auth_password',
+    title: 'changed keys of',
+    sql: 'update auth_password set missing = 1'
+  }
+
+  const { revoked_since: revoked, warnings } = await restoreBackup(old, target, [failing])
+
+  t.match(warnings, [/^Not repeated: changed keys of in the table auth_password \(.*missing.*\)/])
+  t.equal(warnings.length, 1)
+  t.same(
+    revoked?.map(({ what }) => what),
+    ['disabled users', 'deleted grants of']
+  )
+})
+
 t.test(
   'sessions and unused codes are always deleted; the generation is new, the revisions are kept',
   async t => {
@@ -176,6 +198,20 @@ t.test('a store that is not a later state of the backup revokes nothing', async 
   t.equal(revoked, null)
   t.match(warnings, [/not a later state of this backup/])
   t.same(await query(target, 'select count(*) from kernel_client where revoked_at is null'), ['4'])
+})
+
+t.test('the key of sealed secrets is restored with the store, and an earlier one is set aside', async t => {
+  const { old, target, backup, restoreBackup } = await restoreFixture(t)
+  const sealed = makeStoreKey(old).seal('a secret', 'x')
+  await backup()
+  t.equal((await restoreBackup()).set_aside, null)
+  t.equal(readStoreKey(target)?.open(sealed, 'x'), 'a secret')
+  t.equal(statSync(storeKeyFile(target)).mode & 0o777, 0o600)
+
+  const { id } = makeStoreKey(target)
+  const { set_aside: aside } = await restoreBackup()
+  t.equal(readStoreKey(target)?.open(sealed, 'x'), 'a secret')
+  t.equal(readStoreKey(aside ?? '')?.id, id)
 })
 
 t.test('a damaged store is reported, and the backup is restored nevertheless', async t => {
