@@ -1,6 +1,9 @@
 import { defineCode } from '../../kernel/base/errors.ts'
 
 export const invalidLogin = defineCode('invalid_login', 401, 4)
+export const stepRequired = defineCode('step_required', 401, 4)
+export const stepFailed = defineCode('step_failed', 401, 4)
+export const stepExpired = defineCode('step_expired', 401, 4)
 export const setupTokenRequired = defineCode('setup_token_required', 401, 4)
 export const setupTokenInvalid = defineCode('setup_token_invalid', 401, 4)
 export const alreadyBootstrapped = defineCode('already_bootstrapped', 409, 2)
@@ -12,4 +15,5 @@ export const passwordUnchanged = defineCode('password_unchanged', 422, 3)
 export const initialPasswordRequired = defineCode('initial_password_required', 422, 3)
 export const invalidPasswordReset = defineCode('invalid_password_reset', 422, 3)
 export const sessionNotFound = defineCode('session_not_found', 404, 8)
+export const passwordSignInOff = defineCode('password_sign_in_off', 401, 4)
 export const busy = defineCode('busy', 503, 6)

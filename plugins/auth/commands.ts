@@ -37,16 +37,20 @@ const resetPassword = defineCommand({
         description: 'Required. The user must change the password at the next login, within 24 hours.'
       })
     ),
-    keep_api_tokens
+    keep_api_tokens,
+    drop_second_factors: Type.Optional(
+      Type.Boolean({ description: 'Also remove all second factors of the user, such as of a lost phone.' })
+    )
   }),
   positional: ['user'],
   needs: 'data',
   async run(call) {
-    const { user, temporary, keep_api_tokens: keep } = call.args
+    const { user, temporary, keep_api_tokens: keep, drop_second_factors: drops } = call.args
     if (temporary !== true)
       throw new Fault(wrongUsage, 'add --temporary: only the user can set a permanent password')
     const { recovery } = await openAuth(call)
-    call.print.data(await recovery.reset(user, keep === true ? 'keep' : 'revoke'))
+    const tokens = keep === true ? 'keep' : 'revoke'
+    call.print.data(await recovery.reset(user, tokens, drops === true ? 'drop' : 'keep'))
   }
 })
 

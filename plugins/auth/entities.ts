@@ -27,7 +27,12 @@ export const Session = defineEntity({
     remoteAddr: p.string().length(45),
     createdAt: time(),
     lastSeenAt: time(),
-    method: p.string().length(16).default('session') // how the user signed in: by password, or the method of a plugin
+    method: p.string().length(16).default('session'), // how the user signed in: by password, or the method of a plugin
+    factors: p.json().$type<readonly string[]>(), // that the user has proved, such as password and totp
+    freshAt: time(), // of the last proof of a factor
+    provider: p.string().length(32).nullable(), // that has signed the user in
+    maxAgeSecs: p.integer().nullable(), // null: the longest of all sessions
+    sidHash: p.string().length(64).nullable().index('auth_session_sid_hash_index') // SHA-256 of the provider's id of the session
   }
 })
 export type Session = InferEntity<typeof Session>
@@ -57,3 +62,22 @@ export const Failures = defineEntity({
   }
 })
 export type Failures = InferEntity<typeof Failures>
+
+/** A sign-in with the right password that waits for the answer to a further step. */
+export const Ticket = defineEntity({
+  name: 'SignInTicket',
+  tableName: 'auth_ticket',
+  properties: {
+    id: p.string().length(64).primary(), // SHA-256 of the ticket
+    userId: p.string().length(32).index('auth_ticket_user_id_index'),
+    keyHash: p.string().length(64).nullable(), // of X-Svc-Session-Key at the password
+    network: p.string().length(64), // of the caller who gave the password
+    step: p.string().length(32),
+    methods: p.json().$type<readonly string[]>(),
+    passed: p.json().$type<readonly string[]>(), // earlier steps of this sign-in
+    factors: p.json().$type<readonly string[]>(), // that the user has proved in it
+    tries: p.integer(),
+    expiresAt: p.bigint('number') // in the time of running-time.ts
+  }
+})
+export type Ticket = InferEntity<typeof Ticket>

@@ -3,6 +3,7 @@ import type { Static } from 'typebox'
 import { Fault } from '../../kernel/base/errors.ts'
 import type { Call } from '../../kernel/http/route.ts'
 import { User } from '../../kernel/identity/entities.ts'
+import { superadmins } from '../../kernel/identity/identity.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Users } from '../users/exports.ts'
 import { alreadyBootstrapped, setupTokenInvalid, setupTokenRequired } from './codes.ts'
@@ -86,4 +87,4 @@ export function openOnboarding(deps: Deps): Onboarding {
 
 /** Call it in the transaction that creates a superadmin, so that only one of two concurrent calls succeeds. */
 export const hasSuperadmin = async (em: EntityManager): Promise<boolean> =>
-  (await em.count(User, { role: 'superadmin', disabled: false })) > 0
+  (await em.count(User, superadmins)) > 0

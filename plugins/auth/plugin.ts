@@ -1,63 +1,44 @@
 import { asFunction } from 'awilix'
 import { authenticatorSlot } from '../../kernel/http/principal.ts'
+import { metricsSlot } from '../../kernel/metrics.ts'
 import { definePlugin } from '../../kernel/plugin.ts'
-import { creationSlot, disableSlot, removalSlot, rowFieldSlot, type Users } from '../users/exports.ts'
+import { noticeKind } from '../http/exports.ts'
+import { creationSlot, disableSlot, removalSlot, rowFieldSlot } from '../users/exports.ts'
 import * as codes from './codes.ts'
 import { commands } from './commands.ts'
-import { openLogin } from './login.ts'
-import { openOnboarding } from './onboarding.ts'
-import { type HashPool, openHashPool } from './password/hash-pool.ts'
-import { openPasswords } from './password/passwords.ts'
-import { openRecovery } from './password/recovery.ts'
+import { keys, otherSignInSlot } from './password/password-policy.ts'
 import { revocations } from './revocations.ts'
-import { type RouteDeps, routes } from './routes.ts'
-import { openSessionAuthenticator, openSessions } from './session/sessions.ts'
+import { routes } from './routes.ts'
+import { type Deps, services } from './services.ts'
+import { factorsSlot, openFactors } from './session/factors.ts'
+import { providerLogoutSlot } from './session/provider-logout.ts'
+import { sessionRuleSlot } from './session/session-rule.ts'
+import { openSessionAuthenticator } from './session/sessions.ts'
 import { openSignIn } from './session/sign-in.ts'
+import { stepSlot } from './steps/step-slot.ts'
 import { store } from './store.ts'
 import { sweepExpired } from './sweep-expired.ts'
-import { type Attempts, openAttempts } from './throttle/attempts.ts'
-import { type KnownAddresses, openKnownAddresses } from './throttle/known-addresses.ts'
-import { openResetLimit, type ResetLimit } from './throttle/reset-limit.ts'
-import { openRunningTime, type RunningTime } from './throttle/running-time.ts'
-import { openThrottle, type Throttle } from './throttle/throttle.ts'
 import { changeRequired, initialPassword, removal } from './user-fills.ts'
-
-interface Deps extends RouteDeps {
-  readonly users: Users
-  readonly hashPool: HashPool
-  readonly runningTime: RunningTime
-  readonly knownAddresses: KnownAddresses
-  readonly throttle: Throttle
-  readonly attempt: Attempts
-  readonly resetLimit: ResetLimit
-}
 
 export default definePlugin<Deps>({
   name: 'auth',
-  version: '1.0.0',
+  version: '1.1.0',
   description: 'Passwords, web sessions, and the first administrator.',
   kernel: '^2.0.0',
   needs: { http: '^1.0.0', users: '^1.0.0' },
+  keys,
   codes: Object.values(codes),
   store,
   exports: {
     signIn: asFunction(openSignIn).singleton(),
+    factors: asFunction(openFactors).singleton(),
     setup: asFunction(({ onboarding }: Deps) => onboarding).singleton()
   },
-  services: {
-    hashPool: asFunction(() => openHashPool()).singleton(),
-    runningTime: asFunction(openRunningTime).singleton(),
-    knownAddresses: asFunction(openKnownAddresses).singleton(),
-    throttle: asFunction((deps: Deps) => openThrottle(deps)).singleton(),
-    attempt: asFunction((deps: Deps) => openAttempts(deps)).singleton(),
-    sessions: asFunction(openSessions).singleton(),
-    passwords: asFunction(openPasswords).singleton(),
-    login: asFunction(openLogin).singleton(),
-    onboarding: asFunction(openOnboarding).singleton(),
-    resetLimit: asFunction(openResetLimit).singleton(),
-    recovery: asFunction(openRecovery).singleton()
-  },
+  services,
+  slots: [stepSlot, sessionRuleSlot, factorsSlot, otherSignInSlot, providerLogoutSlot],
   fills: [
+    noticeKind('superadmin_sign_in', ({ signInNotice }: Deps) => signInNotice.source),
+    metricsSlot.fillWith(({ signInCounts }: Deps) => signInCounts.metrics),
     authenticatorSlot.fillWith((deps: Deps) => openSessionAuthenticator(deps)),
     rowFieldSlot.fill(changeRequired),
     creationSlot.fillWith((deps: Deps) => initialPassword(deps)),
@@ -70,7 +51,9 @@ export default definePlugin<Deps>({
   routes,
   commands,
   async start({ deps, defer }) {
-    const { store, clock, control, sessions, runningTime, onboarding } = deps
+    const { store, clock, control, sessions, steps, runningTime, onboarding, passwordPolicy } = deps
+    steps.check()
+    await passwordPolicy.check()
     await runningTime.start(defer)
     await store.change(sessions.redate)
     defer(clock.every(60 * 60_000, () => control.servers.onOne('auth.sweep', () => sweepExpired(deps))))

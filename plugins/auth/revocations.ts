@@ -12,5 +12,6 @@ export const revocations = [
         where o.user_id = auth_password.user_id and o.hash <> auth_password.hash)
       returning user_id as name`
   }),
-  revocationSlot.fill({ table: 'auth_session', sql: 'delete from auth_session', isUnconditional: true })
+  revocationSlot.fill({ table: 'auth_session', sql: 'delete from auth_session', isUnconditional: true }),
+  revocationSlot.fill({ table: 'auth_ticket', sql: 'delete from auth_ticket', isUnconditional: true })
 ]

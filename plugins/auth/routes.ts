@@ -3,8 +3,14 @@ import { Fault, unauthenticated, userDisabled, userNotFound } from '../../kernel
 import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import type { MountedPlugins } from '../http/exports.ts'
-import { invalidDisplayName, invalidUserId, reservedUserId, userAlreadyExists } from '../users/exports.ts'
+import { type MountedPlugins, reauthenticationRequired } from '../http/exports.ts'
+import {
+  invalidDisplayName,
+  invalidUserId,
+  reservedUserId,
+  serviceAccount,
+  userAlreadyExists
+} from '../users/exports.ts'
 import * as codes from './codes.ts'
 import type { Setup, SignIn } from './exports.ts'
 import type { Login } from './login.ts'
@@ -13,12 +19,16 @@ import type { Passwords } from './password/passwords.ts'
 import type { Recovery } from './password/recovery.ts'
 import * as schemas from './schema.ts'
 import { isSignedIn } from './session/is-signed-in.ts'
-import { cookieName } from './session/session-cookie.ts'
-import { logoutAction, maxAgeMs, passwordChangeAction, type Sessions } from './session/sessions.ts'
+import { providerLogoutAddress } from './session/provider-logout.ts'
+import { replyWithSession } from './session/reply-with-session.ts'
+import { logoutAction, passwordChangeAction, type Sessions } from './session/sessions.ts'
+import type { AnswerStep } from './steps/answer-step.ts'
+import { stepErrors } from './steps/steps.ts'
 
 /** The services that the routes use. */
 export interface RouteDeps extends Kernel {
   readonly login: Login
+  readonly answerStep: AnswerStep
   readonly onboarding: Onboarding
   readonly passwords: Passwords
   readonly sessions: Sessions
@@ -45,9 +55,16 @@ const passwordErrors = [
   codes.passwordMismatch,
   codes.passwordUnchanged,
   userNotFound,
+  serviceAccount,
   ...newPassword
 ]
-const resetErrors = [codes.invalidPasswordReset, codes.passwordUnchanged, userNotFound, ...newPassword]
+const resetErrors = [
+  serviceAccount,
+  codes.invalidPasswordReset,
+  codes.passwordUnchanged,
+  userNotFound,
+  ...newPassword
+]
 
 const status = defineRoute({
   method: 'GET',
@@ -82,16 +99,42 @@ const login = defineRoute({
   summary: 'Opens a web session.',
   description:
     'Checks a password and sets the cookie `svc_session`. With `X-Svc-Session-Key`, the session accepts its cookie only together with the same header.',
-  schema: () => ({
+  schema: filled => ({
     body: schemas.LoginBody,
     reply: schemas.LoggedIn,
-    errors: [codes.invalidLogin, userDisabled, codes.busy]
+    errors: [
+      codes.invalidLogin,
+      userDisabled,
+      codes.passwordSignInOff,
+      codes.busy,
+      codes.stepRequired,
+      ...stepErrors(filled)
+    ]
   }),
-  async run({ login }: RouteDeps, call) {
-    const { token, changeRequired } = await login(call.body, call)
-    call.setCookie(cookieName, token, maxAgeMs / 1000)
-    return { password_change_required: changeRequired }
-  }
+  run: async ({ login }: RouteDeps, call) => replyWithSession(await login(call.body, call), call)
+})
+
+const step = defineRoute({
+  method: 'POST',
+  url: '/v1/auth/step',
+  action: 'auth.step',
+  access: 'public',
+  summary: 'Answers a further step of a login.',
+  description:
+    'A login that needs one is refused with `step_required`, whose details have the ticket. The answer opens the session, or is refused with `step_required` for the next step. A ticket is valid for 5 minutes and 5 tries, with the `X-Svc-Session-Key` of the login.',
+  schema: filled => ({
+    body: schemas.StepBody,
+    reply: schemas.LoggedIn,
+    errors: [
+      codes.stepRequired,
+      codes.stepFailed,
+      codes.stepExpired,
+      userDisabled,
+      codes.busy,
+      ...stepErrors(filled)
+    ]
+  }),
+  run: async ({ answerStep }: RouteDeps, call) => replyWithSession(await answerStep(call.body, call), call)
 })
 
 const logout = defineRoute({
@@ -99,13 +142,19 @@ const logout = defineRoute({
   url: '/v1/auth/logout',
   action: logoutAction,
   access: 'self',
+  needsScope: false, // a token is told that it has no session
   status: 204,
   summary: 'Ends the web session of the cookie.',
-  schema: () => ({ reply: Type.Void(), errors: [] }),
-  async run({ store, sessions, signIn }: RouteDeps, call) {
-    if (!(await store.read(em => sessions.findCurrent(em, call))))
+  description: 'Replies with an address if the browser is to end its session at a provider, too.',
+  schema: () => ({ reply: Type.Union([schemas.LoggedOut, Type.Null()]), errors: [] }),
+  async run(deps: RouteDeps, call) {
+    const { store, sessions, signIn } = deps
+    const session = await store.read(em => sessions.findCurrent(em, call))
+    if (!session)
       throw new Fault(unauthenticated, 'only a web session can log out; revoke a bearer token instead')
     await call.change({ kind: 'user', id: call.principal.userId }, em => signIn.end(em, call))
+    const redirect = session.provider && (await providerLogoutAddress(deps, session.provider))
+    return redirect ? { redirect } : null
   }
 })
 
@@ -126,6 +175,7 @@ const resetPassword = defineRoute({
   url: '/v1/users/:user_id/password',
   action: 'password.reset',
   access: 'superadmin',
+  needsFresh: true,
   summary: 'Resets the password of a user.',
   description: 'Ends the sessions of the user and, without `keep_api_tokens`, revokes the bearer tokens.',
   secrets: ['temporary_password'],
@@ -154,19 +204,23 @@ const endSession = defineRoute({
   access: 'self',
   status: 204,
   summary: 'Ends one of your own web sessions.',
+  description: 'A session must be fresh to end another one.',
   schema: () => ({
     params: schemas.SessionParams,
     reply: Type.Void(),
-    errors: [codes.sessionNotFound, userNotFound]
+    errors: [codes.sessionNotFound, userNotFound, reauthenticationRequired]
   }),
-  run: ({ sessions }: RouteDeps, { params: { session_id: id }, principal, change }) =>
-    change({ kind: 'session', id }, em => sessions.end(em, principal.userId, id))
+  run({ sessions }: RouteDeps, call) {
+    const { session_id: id } = call.params
+    return call.change({ kind: 'session', id }, em => sessions.end(em, id, call))
+  }
 })
 
 export const routes = [
   status,
   onboard,
   login,
+  step,
   logout,
   changePassword,
   resetPassword,

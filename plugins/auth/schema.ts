@@ -37,12 +37,37 @@ export const Onboarded = closed({
 export const LoginBody = closed({ user_id: UserId, password: Password('The password of the user.') })
 export type LoginBody = Static<typeof LoginBody>
 
+export const StepBody = closed({
+  ticket: Text('`ticket` in the details of `step_required`.', 'EXAMPLE-ticket-of-43-characters-as-received'),
+  method: Type.Optional(
+    Text('How the user answers: one of `methods` in the details. Default: the first.', 'totp')
+  ),
+  answer: Type.String({ maxLength: 4096, description: 'The answer of the user.', examples: ['123456'] })
+})
+export type StepBody = Static<typeof StepBody>
+
 export const LoggedIn = closed({
   password_change_required: Type.Boolean({
     description: 'The password is temporary: other requests are refused until it is changed.',
     examples: [false]
+  }),
+  second_factor_enrollment_required: Type.Boolean({
+    description: 'The user needs a second factor: other requests are refused until it is set up.',
+    examples: [false]
   })
 })
+export type LoggedIn = Static<typeof LoggedIn>
+
+export const LoggedOut = closed(
+  {
+    redirect: Type.String({
+      description:
+        'Address of the provider of the session, to which the browser goes to end its session there.',
+      examples: ['https://login.example.com/logout?client_id=sluice']
+    })
+  },
+  { $id: 'LoggedOut' }
+)
 
 export const ChangeBody = closed({
   current_password: Password('The current password.'),
@@ -88,6 +113,19 @@ export const SessionRow = closed(
     last_seen_at: timeOf('When the session was last used.'),
     expires_at: timeOf('When the session ends unless it is used before.'),
     remote_addr: Text('Address that opened the session.', '198.51.100.7'),
+    method: Text('How the user signed in: password, or the method of a plugin.', 'password'),
+    provider: orNull(Type.String(), {
+      description: 'The provider that signed the user in.',
+      examples: [null]
+    }),
+    factors: Type.Array(Type.String(), {
+      description: 'What the user has proved, such as password and totp.',
+      examples: [['password', 'totp']]
+    }),
+    fresh_until: orNull(Type.String(), {
+      description: 'Until then, changes of credentials need no further proof; null: they never do.',
+      examples: ['2026-01-01T00:15:00.000Z']
+    }),
     current: Type.Boolean({ description: 'The session of this request.' })
   },
   { $id: 'Session' }

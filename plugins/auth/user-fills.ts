@@ -1,7 +1,13 @@
 // Fills slots of the plugin `users`: a field of the row, the initial password, and the removal of passwords and sessions.
 import { Type } from 'typebox'
 import { Fault } from '../../kernel/base/errors.ts'
-import type { Creation, Removal, RowField } from '../users/exports.ts'
+import {
+  type Creation,
+  type Removal,
+  type RowField,
+  refuseServiceAccount,
+  serviceAccount
+} from '../users/exports.ts'
 import { busy, initialPasswordRequired, passwordTooLong, passwordTooShort, passwordTooWeak } from './codes.ts'
 import { Password } from './entities.ts'
 import type { HashPool } from './password/hash-pool.ts'
@@ -10,12 +16,14 @@ import type { Passwords } from './password/passwords.ts'
 import type { Sessions } from './session/sessions.ts'
 import type { KnownAddresses } from './throttle/known-addresses.ts'
 import type { ResetLimit } from './throttle/reset-limit.ts'
+import type { StepLimit } from './throttle/step-limit.ts'
 
 interface Deps {
   readonly hashPool: HashPool
   readonly passwords: Passwords
   readonly sessions: Sessions
   readonly resetLimit: ResetLimit
+  readonly stepLimit: StepLimit
   readonly knownAddresses: KnownAddresses
 }
 
@@ -44,7 +52,7 @@ const InitialPassword = Type.Object({
 
 export const initialPassword = ({ hashPool, passwords }: Deps): Creation => ({
   properties: InitialPassword.properties,
-  errors: [initialPasswordRequired, passwordTooShort, passwordTooLong, passwordTooWeak, busy],
+  errors: [serviceAccount, initialPasswordRequired, passwordTooShort, passwordTooLong, passwordTooWeak, busy],
   async prepare(body, owner) {
     const given = body as Type.Static<typeof InitialPassword>
     const { initial_password: password, password_change_required: isTemporary } = given
@@ -53,17 +61,19 @@ export const initialPassword = ({ hashPool, passwords }: Deps): Creation => ({
         throw new Fault(initialPasswordRequired, 'initial_password is missing: there is nothing to change')
       return async () => {}
     }
+    refuseServiceAccount(owner, owner.userId)
     await refuseWeak(password, owner)
     const hash = await hashPool.run(argon => argon.hash(password))
     return (userId, em) => passwords.set(em, userId, hash, isTemporary ? 'temporary' : 'permanent')
   }
 })
 
-export const removal = ({ sessions, resetLimit, knownAddresses }: Deps): Removal => ({
+export const removal = ({ sessions, resetLimit, stepLimit, knownAddresses }: Deps): Removal => ({
   async remove({ id }, em) {
     await em.nativeDelete(Password, { userId: id })
     await sessions.endAll(em, id)
     await resetLimit.forget(em, id)
+    await stepLimit.forget(em, id)
     await knownAddresses.forget(em, id)
     return { ids: [] }
   }

@@ -10,7 +10,7 @@ import {
   recordOptionSlots
 } from '../http/command-exports.ts'
 import { askPassword } from './ask-password.ts'
-import { UserArg } from './user-argument.ts'
+import { UserArg } from './command-exports.ts'
 
 const oneUser = { args: Type.Object({ user: UserArg }), positional: ['user'] }
 const Role = Type.Optional(
@@ -23,6 +23,12 @@ const Role = Type.Optional(
   )
 )
 
+const Kind = Type.Optional(
+  Type.Union([Type.Literal('user'), Type.Literal('service')], {
+    description: 'service: automation, with tokens but without a password; user (default): can sign in.'
+  })
+)
+
 const create = defineCommand({
   name: 'user create',
   summary: 'Create a user.',
@@ -30,6 +36,7 @@ const create = defineCommand({
     user: Type.String({ description: 'Id of the new user.' }),
     display_name: Type.Optional(Type.String({ description: 'Default: the id of the user.' })),
     role: Role,
+    kind: Kind,
     initial_password: Type.Optional(
       Type.Boolean({ description: 'Read a password from SVC_NEW_PASSWORD, a prompt or standard input.' })
     ),
@@ -45,11 +52,13 @@ const create = defineCommand({
       user,
       display_name = user,
       role,
+      kind,
       initial_password: asksPassword,
       password_change_required
     } = call.args
     const rest = {
       role,
+      kind,
       password_change_required,
       ...addedBody(call.filled(recordOptionSlots.user), call.args)
     }

@@ -6,7 +6,15 @@ import type { User } from '../../kernel/identity/entities.ts'
 import { defineSlot } from '../../kernel/slot.ts'
 
 export { askPassword } from './ask-password.ts'
-export { invalidDisplayName, invalidUserId, reservedUserId, userAlreadyExists } from './codes.ts'
+export {
+  invalidDisplayName,
+  invalidUserId,
+  lastSuperadmin,
+  reservedUserId,
+  serviceAccount,
+  userAlreadyExists
+} from './codes.ts'
+export { refuseServiceAccount } from './refuse-service-account.ts'
 
 /** The action of `GET /v1/users/me`. A session with a temporary password may also call it. */
 export const selfReadAction = 'self.read'
@@ -28,7 +36,7 @@ export interface Creation {
   /** Checks the body and does slow work before the transaction. Returns the function to run in it. */
   prepare(
     body: Readonly<Record<string, unknown>>,
-    user: Pick<User, 'displayName'> & { readonly userId: string }
+    user: Pick<User, 'displayName' | 'kind'> & { readonly userId: string }
   ): Promise<Save>
 }
 export type Save = (userId: string, em: EntityManager) => Promise<void>
@@ -53,10 +61,28 @@ export interface Removed {
 
 export const removalSlot = defineSlot<Removal>('users.removing')
 
+/** A giver of roles, such as the groups of a provider. Returns true if this source is in use; nobody else changes its roles. */
+export const roleSourceSlot = defineSlot<(source: string) => boolean>('users.role-source')
+
+/** The service `roleSources`: roles that are not given by hand. `em` is the transaction of the change. */
+export interface RoleSources {
+  /** Returns null for a role that was given by hand. */
+  find(em: EntityManager, userId: string): Promise<string | null>
+  /** False for a source that has left the configuration. */
+  isInUse(source: string): boolean
+  /** Sets the role, and who gives it. Throws `last_superadmin`. */
+  set(
+    em: EntityManager,
+    user: User,
+    given: { readonly role: Role; readonly source: string | null }
+  ): Promise<void>
+}
+
 export interface NewUser {
   readonly userId: string
   readonly displayName: string
   readonly role: Role
+  readonly kind?: User['kind'] // default: user
 }
 
 /** A user verified by an authenticator. */
@@ -74,8 +100,8 @@ export interface Users {
   /** Throws `user_not_found`, also for `_operator`, which is not a user. */
   get(em: EntityManager, userId: string): Promise<User>
   /** Returns the user as `insert` would store it, or throws. Use it before slow work. */
-  check(user: NewUser): NewUser
+  check(user: NewUser): Required<NewUser>
   insert(em: EntityManager, user: NewUser): Promise<User>
-  /** Returns the verified user as the caller of a request. Null for a disabled user, and for an unknown one without `makes`. */
+  /** Returns the verified user as the caller of a request. Null for a disabled user, a service account, and for an unknown one without `makes`. */
   caller(em: EntityManager, verified: Verified): Promise<AuthenticatedCaller | null>
 }

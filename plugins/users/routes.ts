@@ -9,6 +9,7 @@ import {
   invalidDisplayName,
   invalidUserId,
   lastSuperadmin,
+  managedByProvider,
   reservedUserId,
   userAlreadyExists
 } from './codes.ts'
@@ -25,6 +26,7 @@ const me = defineRoute({
   url: '/v1/users/me',
   action: selfReadAction,
   access: 'user',
+  needsScope: false,
   summary: 'Returns the caller.',
   schema: () => ({ reply: Me, errors: [] }),
   run: ({ directory }: RouteDeps, { principal }) => directory.readSelf(principal)
@@ -95,6 +97,7 @@ const update = defineRoute({
       invalidDisplayName,
       cannotRemoveSelf,
       lastSuperadmin,
+      managedByProvider,
       ...recordFields.errors(fieldsIn(filled))
     ]
   }),

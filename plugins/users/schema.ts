@@ -1,5 +1,5 @@
 import { type Static, type TProperties, type TSchema, type TSchemaOptions, Type } from 'typebox'
-import { closed, timeOf, UserId } from '../../kernel/http/schema.ts'
+import { closed, orNull, timeOf, UserId } from '../../kernel/http/schema.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
 import { recordFieldSlots, recordFields, roleSchema } from '../http/exports.ts'
 import { invalidRole } from './codes.ts'
@@ -9,6 +9,10 @@ const description =
   'A superadmin sees and changes everything. An operator sees everything, and changes clients, rules and limits of everybody. A viewer sees everything. A user has own rules, where grants allow them.'
 const Role = roleSchema({ description })
 const DisplayName = Type.String({ description: '1 to 64 characters.', examples: ['Ann Miller'] })
+const kindDescription =
+  'A user can sign in. A service account is for automation: it has tokens, but no password and no session. It cannot change.'
+const kindSchema = (options: TSchemaOptions) =>
+  Type.Union([Type.Literal('user'), Type.Literal('service')], options)
 const roleCode = { code: invalidRole.code }
 
 export const UserParams = closed({ user_id: UserId })
@@ -20,7 +24,8 @@ export type Me = Static<typeof Me>
 const Create = Type.Object({
   user_id: UserId,
   display_name: DisplayName,
-  role: Type.Optional(roleSchema({ ...roleCode, default: 'user', description }))
+  role: Type.Optional(roleSchema({ ...roleCode, default: 'user', description })),
+  kind: Type.Optional(kindSchema({ default: 'user', description: kindDescription }))
 })
 
 const Update = Type.Object({
@@ -36,6 +41,11 @@ const Row = Type.Object({
   display_name: DisplayName,
   role: Role,
   disabled: Type.Boolean({ description: 'The user cannot sign in, and the tokens are refused.' }),
+  kind: kindSchema({ description: kindDescription }),
+  role_source: orNull(Type.String(), {
+    description: 'Giver of the role: oidc: and the provider with the groups; null: it is given by hand.',
+    examples: [null]
+  }),
   created_at: timeOf('When the user was created.')
 })
 

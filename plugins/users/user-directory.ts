@@ -5,16 +5,17 @@ import type { PagedRows } from '../../kernel/http/list-route.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import type { Call, Resource } from '../../kernel/http/route.ts'
 import { User } from '../../kernel/identity/entities.ts'
-import { operatorId } from '../../kernel/identity/identity.ts'
+import { operatorId, superadmins } from '../../kernel/identity/identity.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
 import { afterCommit } from '../../kernel/store/after-commit.ts'
-import { noteRevoked } from '../../kernel/store/sql/store-watch.ts'
 import { withoutReply } from '../../kernel/store/without-reply.ts'
 import { listFilterSlots, listFilters, recordFields, seesAll } from '../http/exports.ts'
 import { cannotRemoveSelf, lastSuperadmin } from './codes.ts'
 import type { Removed, Save, Users } from './exports.ts'
 import * as slots from './exports.ts'
+import { noteRevokedRights } from './revoked-rights.ts'
+import { forget, loadSources, requireOwnRole } from './role-sources.ts'
 import {
   type CreateBody,
   fieldsIn,
@@ -23,7 +24,7 @@ import {
   type UpdateBody,
   type UserRow
 } from './schema.ts'
-import { normalizeDisplayName } from './users.ts'
+import { checkUserId, normalizeDisplayName } from './users.ts'
 
 interface Deps extends Kernel {
   readonly users: Users
@@ -51,8 +52,8 @@ export function openUserDirectory(deps: Deps): UserDirectory {
   const { filled, users } = deps
 
   async function create(body: CreateBody, { change }: Change): Promise<UserRow> {
-    const { user_id: userId, display_name: displayName, role = 'user' } = body
-    const user = users.check({ userId, displayName, role })
+    const { user_id: userId, display_name: displayName, role = 'user', kind = 'user' } = body
+    const user = users.check({ userId, displayName, role, kind })
     const saves: Save[] = []
     for (const { value } of filled(slots.creationSlot)) saves.push(await value.prepare(body, user))
     const values = recordFields.parse(fieldsIn(filled), body)
@@ -74,11 +75,13 @@ export function openUserDirectory(deps: Deps): UserDirectory {
         role: body.role ?? before.role,
         disabled: body.disabled ?? before.disabled
       }
-      if (isAdmin(before) && !isAdmin(user)) await requireOtherSuperadmin(before, principal, em)
+      if (user.role !== before.role) await requireOwnRole(em, id, filled)
+      if (isSuperadmin(before) && !isSuperadmin(user)) await requireOtherSuperadmin(before, principal, em)
       await save(user, before, em)
       await recordFields.patch(fieldsIn(filled), id, { body, em })
       if (user.disabled && !before.disabled)
         for (const { value: onDisable } of filled(slots.disableSlot)) await onDisable(user, em)
+      if (user.role !== before.role) await forget(em, id)
       if (user.role !== before.role)
         for (const { value: onRole } of filled(slots.roleSlot)) afterCommit(em, await onRole(user, em))
       return userRow(user, filled, em)
@@ -93,6 +96,7 @@ export function openUserDirectory(deps: Deps): UserDirectory {
       for (const { value } of filled(slots.removalSlot))
         removed.push({ key: value.key, ...(await value.remove(user, em)) })
       await recordFields.remove(fieldsIn(filled), [id], em)
+      await forget(em, id)
       await em.nativeDelete(User, { id })
       noteRevokedRights({ ...user, disabled: true }, em)
       return removed
@@ -106,11 +110,14 @@ export function openUserDirectory(deps: Deps): UserDirectory {
 }
 
 /** Returns a user of a document with each value as the record would show it. Throws as `create` does. */
-export const normalizeEntry = (entry: UpdateBody, filled: SlotReader): UpdateBody => ({
-  ...entry,
-  ...(entry.display_name !== undefined && { display_name: normalizeDisplayName(entry.display_name) }),
-  ...recordFields.parse(fieldsIn(filled), entry)
-})
+export function normalizeEntry(entry: UpdateBody, filled: SlotReader): UpdateBody {
+  checkUserId(String(entry['user_id']))
+  return {
+    ...entry,
+    ...(entry.display_name !== undefined && { display_name: normalizeDisplayName(entry.display_name) }),
+    ...recordFields.parse(fieldsIn(filled), entry)
+  }
+}
 
 /** The version covers the fields that a change accepts, not other data that plugins add. */
 export const resourceOf = (id: string, filled: SlotReader): Resource => ({
@@ -144,23 +151,14 @@ async function save(user: User, before: User, em: EntityManager): Promise<void> 
   if (role !== before.role || disabled !== before.disabled) noteRevokedRights(user, em)
 }
 
-/** Records the change, so that a restored backup does not bring the old rights back. */
-const noteRevokedRights = ({ id, createdAt, role, disabled }: User, em: EntityManager): void =>
-  noteRevoked(em, 'update kernel_user set role = ?, disabled = ? where id = ? and created_at = ?', [
-    role,
-    disabled,
-    id,
-    createdAt
-  ])
-
-const isAdmin = ({ role, disabled }: Pick<User, 'role' | 'disabled'>): boolean =>
+const isSuperadmin = ({ role, disabled }: Pick<User, 'role' | 'disabled'>): boolean =>
   role === 'superadmin' && !disabled
 
 /** Call it in the transaction of the change, so that one of two changes to the last two superadmins is refused. */
 async function requireOtherSuperadmin(user: User, { userId }: Principal, em: EntityManager): Promise<void> {
   if (user.id === userId)
     throw new Fault(cannotRemoveSelf, 'you cannot demote, disable or delete yourself; ask another superadmin')
-  if (isAdmin(user) && (await em.count(User, { role: 'superadmin', disabled: false })) === 1)
+  if (isSuperadmin(user) && user.kind === 'user' && (await em.count(User, superadmins)) === 1)
     throw new Fault(lastSuperadmin, `${user.id} is the last enabled superadmin; create another one first`)
 }
 
@@ -193,18 +191,21 @@ function openUserReader({ store, filled, users }: Deps): UserReader {
 /** Returns the users as the API shows them, including fields that other plugins add. */
 async function userRows(users: readonly User[], filled: SlotReader, em: EntityManager): Promise<UserRow[]> {
   const ids = users.map(({ id }) => id)
-  const [own, ...fields] = await Promise.all([
+  const [own, sources, ...fields] = await Promise.all([
     recordFields.load(fieldsIn(filled), ids, em),
+    loadSources(ids, filled, em),
     ...filled(slots.rowFieldSlot).map(async ({ value: field }) => {
       const values = await field.load(ids, em)
       return (id: string) => [field.key, values.get(id) ?? field.defaultValue] as const
     })
   ])
-  return users.map(({ id, displayName, role, disabled, createdAt }) => ({
+  return users.map(({ id, displayName, role, disabled, kind, createdAt }) => ({
     user_id: id,
     display_name: displayName,
     role,
     disabled,
+    role_source: sources.get(id) ?? null,
+    kind,
     created_at: timestamp(createdAt),
     ...own(id),
     ...Object.fromEntries(fields.map(field => field(id)))

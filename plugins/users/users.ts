@@ -15,10 +15,10 @@ export function openUsers({ clock, act }: Deps): Users {
   const find = (em: EntityManager, userId: string): Promise<User | null> => em.findOne(User, { id: userId })
 
   async function insert(em: EntityManager, newUser: NewUser): Promise<User> {
-    const { userId, displayName, role } = check(newUser)
+    const { userId, displayName, role, kind } = check(newUser)
     if (await find(em, userId))
       throw new Fault(userAlreadyExists, `user_id ${userId} is taken; choose another`)
-    const user: User = { id: userId, displayName, role, disabled: false, createdAt: clock.now() }
+    const user: User = { id: userId, displayName, role, disabled: false, kind, createdAt: clock.now() }
     await em.insert(User, user)
     return user
   }
@@ -48,7 +48,7 @@ export function openUsers({ clock, act }: Deps): Users {
 
     async caller(em, { userId, method, requires, makes }) {
       const user = await find(em, userId)
-      if (user?.disabled || !(user || makes)) return null
+      if (user?.disabled || user?.kind === 'service' || !(user || makes)) return null
       return {
         principal: { userId, role: user?.role ?? makes?.role ?? 'user', method },
         ...(requires && { requires }),
@@ -58,7 +58,13 @@ export function openUsers({ clock, act }: Deps): Users {
   }
 }
 
-function check({ userId, displayName, role }: NewUser): NewUser {
+function check({ userId, displayName, role, kind = 'user' }: NewUser): Required<NewUser> {
+  checkUserId(userId)
+  return { userId, displayName: normalizeDisplayName(displayName), role, kind }
+}
+
+/** Throws if no user can have this id. */
+export function checkUserId(userId: string): void {
   if (userId.startsWith('_') || userId === 'me')
     throw new Fault(reservedUserId, 'user_id: "me" and names with a leading _ are reserved; choose another')
   if (!/^[a-z][a-z0-9_-]{0,31}$/.test(userId))
@@ -66,7 +72,6 @@ function check({ userId, displayName, role }: NewUser): NewUser {
       invalidUserId,
       'user_id must be 1 to 32 characters of a-z, 0-9, _ and -, and begin with a letter'
     )
-  return { userId, displayName: normalizeDisplayName(displayName), role }
 }
 
 /** Returns the trimmed name, or throws. Control and direction characters could forge the output of a table. */

@@ -5,7 +5,7 @@ import type { Call } from '../../../kernel/http/route.ts'
 import { networkOf } from '../../../kernel/platform/network.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { noteRevoked } from '../../../kernel/store/sql/store-watch.ts'
-import type { Users } from '../../users/exports.ts'
+import { refuseServiceAccount, type Users } from '../../users/exports.ts'
 import { invalidLogin, passwordUnchanged } from '../codes.ts'
 import { Password } from '../entities.ts'
 import type { ChangeBody } from '../schema.ts'
@@ -52,7 +52,9 @@ export function openPasswords({ store, clock, users, sessions, attempt, hashPool
   async function changeOwn(body: ChangeBody, caller: Caller): Promise<void> {
     const { principal, requestInfo, change } = caller
     const { userId } = principal
-    const { displayName } = await store.read(em => users.get(em, userId)) // throws for the operator token, which is not a user
+    const user = await store.read(em => users.get(em, userId)) // throws for the operator token, which is not a user
+    refuseServiceAccount(user, userId)
+    const { displayName } = user
     await refuseNew(body.new_password, body.new_password_confirm, { userId, displayName })
     const before = await attempt(
       {

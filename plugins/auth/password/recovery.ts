@@ -7,10 +7,11 @@ import { hashOf, newToken } from '../../../kernel/identity/secret.ts'
 import { newId } from '../../../kernel/platform/id.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { noteRevoked } from '../../../kernel/store/sql/store-watch.ts'
-import type { Users } from '../../users/exports.ts'
+import { refuseServiceAccount, type Users } from '../../users/exports.ts'
 import { alreadyBootstrapped, invalidPasswordReset } from '../codes.ts'
 import { hasSuperadmin } from '../onboarding.ts'
 import type { ResetBody, ResetReply } from '../schema.ts'
+import type { Factors } from '../session/factors.ts'
 import { keyHashIn } from '../session/session-cookie.ts'
 import type { Sessions } from '../session/sessions.ts'
 import type { ResetLimit } from '../throttle/reset-limit.ts'
@@ -28,6 +29,7 @@ interface Deps extends Kernel {
   readonly sessions: Sessions
   readonly throttle: Throttle
   readonly resetLimit: ResetLimit
+  readonly factors: Factors
 }
 
 interface ResetOptions {
@@ -42,18 +44,24 @@ type ResetCall = Pick<Call, 'principal' | 'requestInfo' | 'change'>
 export interface Recovery {
   /** Creates the first superadmin and returns its bearer token. Throws `already_bootstrapped`. */
   bootstrap(): Promise<{ readonly user_id: string; readonly token: string }>
-  /** Sets a temporary password, for the command `reset-password`. */
-  reset(userId: string, apiTokens: ResetOptions['apiTokens']): Promise<ResetReply>
+  /** Sets a temporary password, for the command `reset-password`; second factors are kept by default. */
+  reset(
+    userId: string,
+    apiTokens: ResetOptions['apiTokens'],
+    secondFactors?: 'keep' | 'drop'
+  ): Promise<ResetReply>
   /** Resets a password for a superadmin. */
   resetBy(userId: string, body: ResetBody, call: ResetCall): Promise<ResetReply>
 }
 
 export function openRecovery(deps: Deps): Recovery {
-  const { store, clock, users, hashPool, passwords, sessions, throttle, resetLimit } = deps
+  const { store, clock, users, factors, hashPool, passwords, sessions, throttle, resetLimit } = deps
 
   /** Hashes the password, which is slow, before the transaction. Returns the function to run in it. */
   async function prepare(userId: string, { newPassword, duration, apiTokens }: ResetOptions) {
-    const { displayName } = await store.read(em => users.get(em, userId)) // do not hash for an unknown user
+    const user = await store.read(em => users.get(em, userId)) // do not hash for an unknown user
+    refuseServiceAccount(user, userId)
+    const { displayName } = user
     if (newPassword !== null) await refuseWeak(newPassword, { userId, displayName })
     const password = newPassword ?? randomBytes(15).toString('base64url')
     const hash = await hashPool.run(async argon => {
@@ -62,7 +70,7 @@ export function openRecovery(deps: Deps): Recovery {
       return argon.hash(password)
     })
     return async (em: EntityManager): Promise<ResetReply> => {
-      await users.get(em, userId) // may have been deleted during the hash
+      refuseServiceAccount(await users.get(em, userId), userId) // may have been deleted or replaced during the hash
       await passwords.set(em, userId, hash, duration)
       const sessionsRevoked = await sessions.endAll(em, userId)
       const tokensRevoked = apiTokens === 'keep' ? 0 : await revokeTokens(userId, clock.now(), em)
@@ -75,8 +83,17 @@ export function openRecovery(deps: Deps): Recovery {
     }
   }
 
-  const reset = async (userId: string, apiTokens: ResetOptions['apiTokens']): Promise<ResetReply> =>
-    store.change(await prepare(userId, { newPassword: null, duration: 'temporary', apiTokens }))
+  async function reset(
+    userId: string,
+    apiTokens: ResetOptions['apiTokens'],
+    secondFactors: 'keep' | 'drop' = 'keep'
+  ): Promise<ResetReply> {
+    const apply = await prepare(userId, { newPassword: null, duration: 'temporary', apiTokens })
+    return store.change(async em => {
+      if (secondFactors === 'drop') await factors.drop(userId, em)
+      return apply(em)
+    })
+  }
 
   async function resetBy(
     userId: string,
@@ -133,6 +150,7 @@ async function bootstrapSuperadmin({ store, clock }: Kernel) {
       displayName: 'bootstrap superadmin',
       role: 'superadmin',
       disabled: false,
+      kind: 'user',
       createdAt
     })
     await em.insert(Credential, {

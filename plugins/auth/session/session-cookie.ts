@@ -34,8 +34,9 @@ export const keyHashIn = (info: Pick<RequestInfo, 'headers'>): string | null => 
   return key === undefined ? null : hashOf(key)
 }
 
-/** Returns the hash for a new session, of `key` if it is given, else of the header. Throws for a malformed key. */
-export function newKeyHash(info: Pick<RequestInfo, 'headers'>, key = keyIn(info)): string | null {
+/** Returns the hash for a new session, or null without the header. Throws for a malformed key. */
+export function newKeyHash(info: Pick<RequestInfo, 'headers'>): string | null {
+  const key = keyIn(info)
   if (key === undefined) return null
   if (/^[\w-]{22,86}$/.test(key)) return hashOf(key)
   throw new Fault(

@@ -5,6 +5,7 @@ import type { Test } from 'tap'
 import type { Role } from '../../../kernel/http/principal.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { type Reply, type TestServer, type TestServerOptions, testServer } from '../../../kit/test-server.ts'
+import { readExposition } from '../../../test/support/exposition.ts'
 import type { Users } from '../../users/exports.ts'
 import type { HashPool } from '../password/hash-pool.ts'
 import type { Passwords } from '../password/passwords.ts'
@@ -98,6 +99,12 @@ export async function signedInBrowser(app: TestServer, credentials: object = {})
       headers: Record<string, string> = csrfHeaders
     ) => app.call<B>(method, url, body, { ...unauthenticated, cookie, ...headers })
   }
+}
+
+/** Returns `svc_sign_ins_total` by its labels; the server needs the plugin `metrics`. */
+export async function signInsOf({ call }: TestServer): Promise<Readonly<Record<string, number>>> {
+  const { text } = await call('GET', '/v1/metrics')
+  return Object.fromEntries(readExposition(text).get('svc_sign_ins_total')?.series ?? [])
 }
 
 /** Returns all bytes of the store, including its write-ahead log. */

@@ -4,21 +4,22 @@ import { KnownAddress } from '../entities.ts'
 import type { HashPool } from '../password/hash-pool.ts'
 import { openAttempts } from '../throttle/attempts.ts'
 import type { KnownAddresses } from '../throttle/known-addresses.ts'
+import type { StepLimit } from '../throttle/step-limit.ts'
 import type { Throttle } from '../throttle/throttle.ts'
 import { addUser, depsOf, login, onboardedServer, origin, root, unauthenticated } from './fixture.ts'
 
 const shared = '198.51.100.7'
 const wrong = { password: 'wrong wrong wrong' }
-type Throttled = ReturnType<typeof depsOf> & { readonly throttle: Throttle }
+type Throttled = ReturnType<typeof depsOf> & { readonly throttle: Throttle; readonly stepLimit: StepLimit }
 
 /** A server on which root has signed in from the shared address, which is then locked out. */
 async function lockedServer(t: Parameters<typeof onboardedServer>[0]) {
   const app = await onboardedServer(t)
-  const { throttle } = depsOf(app) as Throttled
+  const { throttle, stepLimit } = depsOf(app) as Throttled
   t.equal((await login(app, {}, shared)).status, 200)
   for (let i = 0; i < 50; i++)
     await throttle.recordFailure({ action: 'login', subject: `guess-${i}`, remoteAddr: shared })
-  return { app, throttle }
+  return { app, throttle, stepLimit }
 }
 
 t.test('a user signs in from a known address although others have locked it', async t => {
@@ -43,11 +44,14 @@ t.test('a refusal does not reveal who has signed in from a locked address', asyn
 })
 
 t.test('known and unknown callers wait equally long for a refusal', async t => {
-  const { app, throttle } = await lockedServer(t)
+  const { app, throttle, stepLimit } = await lockedServer(t)
   const { clock } = app
   const hashPool: HashPool = { run: async work => work(null as never), refuseIfFull: () => {} }
   const pauses: number[] = []
-  const attempt = openAttempts({ clock, throttle, hashPool }, async ms => void pauses.push(ms ?? 0) as never)
+  const attempt = openAttempts(
+    { clock, throttle, stepLimit, hashPool },
+    async ms => void pauses.push(ms ?? 0) as never
+  )
   const fail = (subject: string, hashMs: number) =>
     attempt({ action: 'login', subject, remoteAddr: shared }, async () => {
       await clock.advance(hashMs)
@@ -64,7 +68,7 @@ t.test('known and unknown callers wait equally long for a refusal', async t => {
 })
 
 t.test('a known caller has five separate attempts, and unknown ones cost no hash', async t => {
-  const { app, throttle } = await lockedServer(t)
+  const { app, throttle, stepLimit } = await lockedServer(t)
   const { clock } = app
   let hashes = 0
   const hashPool: HashPool = {
@@ -74,7 +78,7 @@ t.test('a known caller has five separate attempts, and unknown ones cost no hash
     },
     refuseIfFull: () => {}
   }
-  const attempt = openAttempts({ clock, throttle, hashPool }, async () => undefined as never)
+  const attempt = openAttempts({ clock, throttle, stepLimit, hashPool }, async () => undefined as never)
   const guess = (subject: string) =>
     attempt({ action: 'login', subject, remoteAddr: shared }, async () => null).catch(() => null)
 

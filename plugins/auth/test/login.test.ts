@@ -24,7 +24,10 @@ t.test('a login returns whether the password must change, and sets the session c
   const reply = await login(app)
 
   t.equal(reply.status, 200)
-  t.strictSame(reply.body, { password_change_required: false })
+  t.strictSame(reply.body, {
+    password_change_required: false,
+    second_factor_enrollment_required: false
+  })
   const [pair, ...attributes] = cookieOf(reply).split('; ')
   t.match(pair, /^svc_session=[\w-]{43}$/)
   t.strictSame(attributes.sort(), ['HttpOnly', 'Max-Age=604800', 'Path=/', 'SameSite=Lax', 'Secure'])

@@ -147,6 +147,7 @@ t.test('another scheme than Bearer is ignored beside a session cookie', async t 
   t.match(await getMe(app, { authorization: `bearer ${operatorToken}`, cookie }), {
     body: { user_id: '_operator' }
   })
+  t.match(await getMe(app, { authorization: `Bearer   ${operatorToken}` }), { status: 200 }, 'RFC 6750: 1*SP')
   const write = { authorization: basic, cookie, origin, 'x-svc-csrf': '1' }
   t.equal((await app.call('POST', '/v1/users/root/credentials', {}, write)).status, 201)
   t.equal(

@@ -1,11 +1,12 @@
 // Sessions that another plugin starts and ends, such as one for OIDC or passkeys.
 import t, { type Test } from 'tap'
 import { Type } from 'typebox'
+import { Fault } from '../../../kernel/base/errors.ts'
 import { defineRoute } from '../../../kernel/http/route.ts'
 import { definePlugin, type Kernel } from '../../../kernel/plugin.ts'
 import type { Users } from '../../users/exports.ts'
 import type { SignIn } from '../exports.ts'
-import { onboardedServer, unauthenticated } from './fixture.ts'
+import { login, onboardedServer, signInsOf, unauthenticated } from './fixture.ts'
 
 interface Deps extends Kernel {
   readonly signIn: SignIn
@@ -24,12 +25,17 @@ const begin = defineRoute({
     reply: Type.Void()
   }),
   run: ({ signIn, users }: Deps, call) =>
-    call.change({ kind: 'user', id: call.body.badge }, async em => {
-      const userId = call.body.badge
-      if (!(await users.find(em, userId)))
-        await users.insert(em, { userId, displayName: userId, role: 'user' })
-      await signIn.start(em, { userId, method: 'badge' }, call)
-    })
+    call
+      .change({ kind: 'user', id: call.body.badge }, async em => {
+        const userId = call.body.badge
+        if (!(await users.find(em, userId)))
+          await users.insert(em, { userId, displayName: userId, role: 'user' })
+        await signIn.start(em, { userId, method: 'badge' }, call)
+      })
+      .catch((error: unknown) => {
+        if (error instanceof Fault) signIn.count('badge', error.errorCode)
+        throw error
+      })
 })
 
 const finish = defineRoute({
@@ -95,4 +101,24 @@ t.test('a disabled user cannot get or use a session', async t => {
   const { status, headers } = await call('POST', '/v1/badge/sign-in', { badge: 'ann' }, unauthenticated)
   t.match({ status, cookie: headers['set-cookie'] }, { status: 401, cookie: undefined })
   t.equal((await call('GET', '/v1/users/me', undefined, cookie)).status, 401)
+})
+
+t.test('sign-ins are counted by method and outcome', async t => {
+  const app = await onboardedServer(t, { plugins: ['users', 'auth', 'audit', 'metrics', badge] })
+  const signIn = (user: string) => app.call('POST', '/v1/badge/sign-in', { badge: user }, unauthenticated)
+  t.same(await signInsOf(app), {})
+
+  t.equal((await login(app)).status, 200)
+  t.equal((await login(app, { password: 'a wrong password' })).status, 401)
+  t.equal((await login(app, { password: 'another wrong one' })).status, 401)
+  t.equal((await signIn('ann')).status, 204)
+  t.equal((await app.call('PATCH', '/v1/users/ann', { disabled: true })).status, 200)
+  t.equal((await signIn('ann')).status, 401)
+
+  t.same(await signInsOf(app), {
+    'method="password",outcome="ok"': 1,
+    'method="password",outcome="invalid_login"': 2,
+    'method="badge",outcome="ok"': 1,
+    'method="badge",outcome="user_disabled"': 1
+  })
 })

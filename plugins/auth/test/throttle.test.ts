@@ -70,6 +70,30 @@ t.test('a lockout applies to one subject at one address in one action', async t 
   t.equal(await waitOf(throttle.check({ ...ann, action: 'password' })), 0)
 })
 
+t.test('a lockout of one action in a known browser leaves the other actions', async t => {
+  const { throttle, store, knownAddresses } = await throttleFixture(t)
+  const browser = { ...ann, keyHash: 'a'.repeat(64) }
+  await store.change(em => knownAddresses.record(em, 'ann', browser))
+
+  await failTimes(throttle, 5, () => browser)
+
+  t.equal(await waitOf(throttle.check(browser)), 60)
+  t.equal(await waitOf(throttle.check({ ...browser, action: 'step' })), 0)
+})
+
+t.test('a lockout of one action at a known address leaves the other actions', async t => {
+  const { throttle, store, knownAddresses } = await throttleFixture(t)
+  await store.change(em => knownAddresses.record(em, 'ann', { ...ann, keyHash: null }))
+  await failTimes(throttle, 50, i => ({ ...ann, subject: `user-${i}` }))
+  const isKnown = async (attempt: Attempt) => (await throttle.check(attempt))?.isKnown
+  t.equal(await isKnown(ann), true)
+
+  for (let i = 0; i < 5; i++) await throttle.recordFailure(ann, await throttle.check(ann))
+
+  t.equal(await isKnown(ann), false)
+  t.equal(await isKnown({ ...ann, action: 'step' }), true)
+})
+
 t.test('the right secret clears earlier failures', async t => {
   const { throttle } = await throttleFixture(t)
   await failTimes(throttle, 4, () => ann)

@@ -1,4 +1,4 @@
-// Addresses and browsers from which users have signed in before. They can sign in during a lockout that others have caused.
+// Addresses and browsers of earlier sign-ins. Their users can sign in during a lockout that others have caused.
 import type { EntityManager } from '@mikro-orm/sql'
 import { hashOf } from '../../../kernel/identity/secret.ts'
 import { networkOf } from '../../../kernel/platform/network.ts'

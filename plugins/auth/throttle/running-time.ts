@@ -2,6 +2,7 @@
 // stored in it have the same time left after a restart. Peer servers share it. Each stores its value every minute next to
 // the time of the database, so that its peers can compute the age of that value.
 import type { EntityManager } from '@mikro-orm/sql'
+import { Fault, storeUnavailable } from '../../../kernel/base/errors.ts'
 import type { Release } from '../../../kernel/base/releases.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { timeOf } from '../../../kernel/store/postgres/dialect.ts'
@@ -18,6 +19,11 @@ export interface RunningTime {
   save(): Promise<void>
   /** Saves the time at the stop, and every minute if the database has peer servers. */
   start(defer: (release: Release) => void): Promise<void>
+}
+
+/** Allows a stop on a full disk: the next start continues from the time that was stored before. The store has logged it. */
+function ignoreUnavailable(error: unknown): void {
+  if (!(error instanceof Fault && error.errorCode === storeUnavailable)) throw error
 }
 
 export function openRunningTime({ store, clock }: Pick<Kernel, 'store' | 'clock'>): RunningTime {
@@ -53,7 +59,7 @@ export function openRunningTime({ store, clock }: Pick<Kernel, 'store' | 'clock'
     now,
     save,
     async start(defer) {
-      defer(save)
+      defer(() => save().catch(ignoreUnavailable))
       if (!(await store.read(async em => mayBeShared(em)))) return
       await save()
       defer(clock.every(saveMs, save))

@@ -8,10 +8,10 @@ import type { KnownAddresses } from './known-addresses.ts'
 import type { RunningTime } from './running-time.ts'
 
 export interface Attempt {
-  readonly action: 'login' | 'onboarding' | 'password'
+  readonly action: 'login' | 'onboarding' | 'password' | 'step'
   readonly subject: string // as submitted
   readonly remoteAddr: string
-  readonly keyHash?: string | null // of the session key; a known one has attempts of its own
+  readonly keyHash?: string | null // of the session key; a known one has separate attempts
 }
 
 /** Locks out or slows a key after `failures` failures within `windowMs`. */
@@ -49,12 +49,13 @@ const subjectLimit: Limit = {
 /** Instead of the lockout of the address, for a subject that has signed in from it. Its failures count only here. */
 const knownLimit: Limit = {
   ...callerLimit,
-  keyOf: ({ subject, remoteAddr }) => JSON.stringify(['known', subject, networkOf(remoteAddr)])
+  keyOf: ({ action, subject, remoteAddr }) =>
+    JSON.stringify(['known', action, subject, networkOf(remoteAddr)])
 }
 /** Instead of all others, for a browser that the subject has signed in with: nobody else has its key. */
 const browserLimit: Limit = {
   ...callerLimit,
-  keyOf: ({ subject, keyHash }) => JSON.stringify(['browser', subject, keyHash])
+  keyOf: ({ action, subject, keyHash }) => JSON.stringify(['browser', action, subject, keyHash])
 }
 const limits: readonly Limit[] = [callerLimit, addressLimit, subjectLimit]
 const pacedLimits = limits.filter(({ lockMs }) => lockMs === null)
@@ -125,7 +126,8 @@ export function openThrottle(
     await store.change(async em => {
       const now = await time.now(em)
       const isBrowser = await isKnownBrowser(em, attempt)
-      for (const limit of isBrowser ? [browserLimit] : lock ? [knownLimit] : limits) {
+      const ofAddress = lock ? [knownLimit] : limits
+      for (const limit of isBrowser ? [browserLimit] : ofAddress) {
         const id = failureKey(limit, attempt)
         const row = await em.findOne(Failures, { id, updatedAt: { $gt: now - retentionMs } })
         await em.upsert(Failures, { id, ...addFailure(row, limit, now), updatedAt: now })

@@ -14,6 +14,8 @@ t.test('a created user has every field of its row', async t => {
     display_name: 'Ann',
     role: 'user',
     disabled: false,
+    role_source: null,
+    kind: 'user',
     created_at: '2026-01-15T12:00:00.000Z',
     password_change_required: false,
     credential_count: 0,
@@ -81,6 +83,8 @@ t.test('fields of plugins that are not loaded are neither shown nor accepted', a
     'display_name',
     'role',
     'disabled',
+    'role_source',
+    'kind',
     'created_at'
   ])
   t.notMatch(JSON.stringify(server.depsOf('users').document()), /credential_count|initial_password/)
