@@ -21,6 +21,7 @@ export function formatLine(ended: EndedConnection, rule: RuleSpec | undefined, c
     opened_at: timestamp(openedAt),
     duration_ms: durationMs,
     bytes_out: ended.bytesOut,
+    ...(ended.divert !== null && { divert: ended.divert }),
     server_name: ended.serverName
   })
 }

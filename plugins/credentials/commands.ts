@@ -21,13 +21,39 @@ const issue = defineCommand({
     label: Type.Optional(Type.String({ description: 'Free text; at most 255 bytes.' })),
     expires_in_secs: Type.Optional(
       Type.Integer({ description: 'Lifetime in seconds. Default: the token never expires.' })
+    ),
+    scope: Type.Optional(
+      Type.Array(Type.String(), {
+        description:
+          'What the token may do, such as rule:read; see scope list. Default: everything that the user may do.',
+        values: ['/v1/scopes', 'scope']
+      })
+    ),
+    allow_source: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'Network from which the token works, such as 192.0.2.0/24. Default: all.'
+      })
     )
   }),
-  async run({ api, args: { user, ...body }, print }) {
+  async run({ api, args: { user, scope: scopes, allow_source: allowed_sources, ...rest }, print }) {
     const path = { user_id: await userOf(api, user) }
+    const body = { ...rest, ...(scopes && { scopes }), ...(allowed_sources && { allowed_sources }) }
     print.data(await api.call('POST /v1/users/{user_id}/credentials', { path, body }))
   }
 })
+
+const columns = [
+  'credential_id',
+  'user_id',
+  'label',
+  'created_at',
+  'last_used_at',
+  'last_used_from',
+  'expires_at',
+  'revoked_at',
+  'scopes',
+  'allowed_sources'
+] as const
 
 const list = defineCommand({
   name: 'credential list',
@@ -35,7 +61,7 @@ const list = defineCommand({
   args: Type.Object({ user: User }),
   async run({ api, args, print }) {
     const path = { user_id: await userOf(api, args.user) }
-    print.data(await api.rows('GET /v1/users/{user_id}/credentials', { path }))
+    print.data(await api.rows('GET /v1/users/{user_id}/credentials', { path }), columns)
   }
 })
 
@@ -61,4 +87,10 @@ const rotate = defineCommand({
   }
 })
 
-export const commands = [issue, list, revoke, rotate]
+const scopes = defineCommand({
+  name: 'scope list',
+  summary: 'List the scopes that a token can have, with their routes.',
+  run: async ({ api, print }) => print.data(await api.rows('GET /v1/scopes'), ['scope', 'routes'])
+})
+
+export const commands = [issue, list, revoke, rotate, scopes]

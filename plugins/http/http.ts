@@ -1,4 +1,5 @@
 // The operator API: Fastify, with one encapsulated child for each plugin.
+
 import type { AddressInfo } from 'node:net'
 import cookie from '@fastify/cookie'
 import type { FastifyInstance } from 'fastify'
@@ -6,18 +7,18 @@ import fp from 'fastify-plugin'
 import type { ErrorCode } from '../../kernel/base/errors.ts'
 import type { HttpHost } from '../../kernel/http/host.ts'
 import { parseListen } from '../../kernel/platform/listen-fault.ts'
+import { isLoopback } from '../../kernel/platform/network.ts'
 import type { Kernel, Plugin } from '../../kernel/plugin.ts'
 import { kernelCodes } from '../../kernel/plugin-problems.ts'
 import * as httpCodes from './codes.ts'
 import { documentOf } from './openapi/document.ts'
 import { type Declared, errorCodesOf } from './openapi/errors.ts'
-import { requestSchemas } from './openapi/operation.ts'
+import { requestSchemas, valueIn } from './openapi/operation.ts'
 import { openSite } from './pages/site.ts'
 import { FairTurns } from './pipeline/fair-turns.ts'
 import { openPipeline } from './pipeline/pipeline.ts'
 import { bodyLimitOf } from './request/body-limit.ts'
 import { openRequestValidator } from './request/request-validator.ts'
-import { isLoopback } from './server/host-check.ts'
 import { listenAt, openServer, serveCertificate } from './server/server.ts'
 import { type HttpOptions, type Keys, openTls } from './settings.ts'
 
@@ -33,7 +34,7 @@ export async function openHttp(options: HttpOptions): Promise<HttpHost> {
   app.setValidatorCompiler(openRequestValidator(codes))
   await app.register(cookie, { hook: false }) // cookies are parsed on demand
   const stepsOf = openPipeline(app, { ...options, turns }, await openSite(app, options.site))
-  if (options.tls) options.httpMetrics.setCertificate(serveCertificate(app.server, options.tls))
+  if (options.tls) options.servedCertificate.set(serveCertificate(app.server, options.tls))
 
   const plugins: Plugin[] = []
   const mounted: Declared[] = []
@@ -53,13 +54,13 @@ export async function openHttp(options: HttpOptions): Promise<HttpHost> {
           route,
           plugin: name,
           ...(schemas.query && { query: schemas.query }),
+          ...(valueIn(route, schemas) && { mayReply: true as const }),
           ...(schemas.errors && { errors: once(() => errorCodesOf(declared)) })
         }
-        const schema = requestSchemas(route, schemas)
         app.route({
           method,
           url,
-          schema,
+          schema: requestSchemas(route, schemas),
           config,
           bodyLimit: bodyLimitOf(route),
           ...stepsOf(route, deps, name)
@@ -111,12 +112,12 @@ function originOf(app: FastifyInstance, { tls }: HttpOptions): string {
 
 /** Replaces the certificate. Switching between HTTP and HTTPS needs a restart. */
 const renewalOf =
-  (app: FastifyInstance, { tls: served, httpMetrics }: HttpOptions) =>
+  (app: FastifyInstance, { tls: served, servedCertificate }: HttpOptions) =>
   (config: object): string | null => {
     const tls = served && openTls(config as Keys) // validated by the caller
-    const validTo = tls && serveCertificate(app.server, tls)
-    httpMetrics.setCertificate(validTo)
-    return validTo?.toISOString() ?? null
+    const certificate = tls && serveCertificate(app.server, tls)
+    servedCertificate.set(certificate)
+    return certificate?.validToDate.toISOString() ?? null
   }
 
 function warnPlainHttp({ listen, tls, publicOrigin, log }: HttpOptions): void {

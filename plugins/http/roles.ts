@@ -24,9 +24,11 @@ export const managesUsers = (caller: Caller): boolean => hasRole(caller, 'supera
 export function mayCall({ role, method }: Pick<Principal, 'role' | 'method'>, route: Called): boolean {
   const { access } = route
   if (access === 'public') return true
-  if (role === 'viewer' && !isReading(route))
-    return access === 'self' && (method !== 'api_token' || route.method === 'DELETE') // a token may revoke itself
-  return hasRole({ role }, access === 'self' ? 'user' : access)
+  if (role === 'viewer' && !isReading(route)) {
+    const mayChangeSelf = method !== 'api_token' || route.method === 'DELETE' // a token may revoke itself
+    return access === 'session' || (access === 'self' && mayChangeSelf)
+  }
+  return hasRole({ role }, access === 'self' || access === 'session' ? 'user' : access)
 }
 
 const isReading = ({ method, reads }: Called): boolean => method === 'GET' || reads === true
@@ -41,6 +43,7 @@ export function callersOf(route: Called): string {
 const callers: Readonly<Record<Called['access'], string>> = {
   public: 'public, without a credential',
   self: 'every user, for their own account',
+  session: 'every user with a web session, for their own account',
   user: 'every user, for what they may see',
   viewer: 'viewers, operators and superadmins',
   operator: 'operators and superadmins',

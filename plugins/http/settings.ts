@@ -13,6 +13,7 @@ import type { Site } from './pages/site-slot.ts'
 import type { HttpMetrics } from './pipeline/http-metrics.ts'
 import { openNetworks } from './request/networks.ts'
 import { openHostCheck } from './server/host-check.ts'
+import type { ServedCertificate } from './server/served-certificate.ts'
 
 export const keys = Type.Object({
   operator_http_listen: Listen('127.0.0.1:7080', 'Address of the operator HTTP API.'),
@@ -58,6 +59,7 @@ export interface HttpOptions extends HostOptions, ReturnType<typeof settingsOf> 
   readonly recorder: Recorder
   readonly nameRecords: NameRecords
   readonly mountedPlugins: MountedPlugins
+  readonly servedCertificate: ServedCertificate
   readonly site: () => Site | undefined
 }
 
@@ -68,6 +70,9 @@ export const settingsOf = (config: Keys) => ({
   publicOrigin: config.operator_http_public_origin ?? null,
   trustedProxies: config.trusted_proxies
 })
+
+/** The service `publicOrigin`: returns `operator_http_public_origin`, or null without it. */
+export type PublicOrigin = () => string | null
 
 /** PEM texts. */
 export interface Tls {

@@ -59,8 +59,11 @@ t.test('a credential is issued with its token, and listed without it', async t =
       label: 'laptop',
       created_at: '2026-01-15T12:00:00.000Z',
       last_used_at: '2026-01-15T12:00:00.000Z',
+      last_used_from: '127.0.0.1',
       expires_at: null,
-      revoked_at: null
+      revoked_at: null,
+      scopes: null,
+      allowed_sources: null
     }
   ])
 })

@@ -4,6 +4,7 @@ import type { EntityManager } from '@mikro-orm/sql'
 import type { Fault } from '../../../kernel/base/errors.ts'
 import type { Call, Resource, Work } from '../../../kernel/http/route.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
+import { requireScope, scopeOf } from '../scopes.ts'
 import { faultOf } from '../server/error-body.ts'
 import type { ActCall } from './act-without-request.ts'
 import { type Decision, decisionAbout, isUnavailable, type Recorder } from './decision.ts'
@@ -55,7 +56,10 @@ interface Deps extends Pick<Kernel, 'clock' | 'store' | 'log'> {
 
 // Per transaction, since other changes wait for it:
 const partsAtOnce = 8
+const mostMs = 20 // unless it is atomic: then the other parts take another transaction
 const rehearsedAtOnce = 64 // of an atomic change: a conflict of two parts is found only within a transaction
+
+const turnMs = 10 // a transaction of the embedded store does not yield to the event loop
 
 const transactionSize = ({ isAtomic, isRehearsal }: EachOptions): number =>
   isAtomic ? (isRehearsal ? rehearsedAtOnce : Number.POSITIVE_INFINITY) : partsAtOnce
@@ -65,9 +69,14 @@ export const openChangeEach =
   async (call, parts, options) => {
     const size = transactionSize(options)
     const results: Promise<PartResult>[] = []
-    for (let first = 0; first < parts.length; first += size) {
-      const group = new Group(deps, call, options)
-      results.push(...(await group.begin(parts.slice(first, first + size), first)))
+    try {
+      for (let first = 0; first < parts.length; first += size) {
+        const group = new Group(deps, call, options)
+        for await (const ended of group.run(parts.slice(first, first + size), first)) results.push(...ended)
+      }
+    } catch (error) {
+      await Promise.allSettled(results) // transactions before the failed one are committed, and their refusals are recorded
+      throw error
     }
     return Promise.all(results)
   }
@@ -78,6 +87,13 @@ interface QueuedChange {
   readonly work: Work<unknown>
   readonly resolve: (made: never) => void
   readonly reject: (error: unknown) => void
+}
+
+interface BegunPart {
+  readonly part: Part
+  readonly at: number // index in the request
+  readonly asked: QueuedChange | null // null: it was refused before
+  readonly result: Promise<PartResult>
 }
 
 interface Made {
@@ -116,60 +132,76 @@ class Group {
     this.#options = options
   }
 
-  /** Resolves once the changes are made or refused, with promises of the results. */
-  async begin(parts: readonly Part[], first: number): Promise<Promise<PartResult>[]> {
-    const started = parts.map(part => this.#start(part))
-    const asked = await Promise.all(started.map(({ asked }) => asked))
-    const outcomes = await this.#change(parts, asked, first, started).catch((error: unknown) => {
-      if (error instanceof Undone && this.#options.isRehearsal) return error.outcomes
-      for (const [at, wanted] of asked.entries())
-        wanted?.reject(error instanceof PartRefused && error.at === first + at ? error.cause : new Undone())
-      throw error
-    })
-    for (const [at, outcome] of outcomes.entries()) this.#settle(asked[at], outcome)
-    return started.map(async ({ result }, at) => {
-      const refusal = await result
-      const part = parts[at]
-      const outcome = outcomes[at]
-      const made = outcome && 'decision' in outcome ? outcome.decision : null
-      if (refusal && part && !this.#options.isRehearsal) await this.#recordRefusal(part, refusal, made)
-      return refusal && this.#deps.nameRecords(refusal)
-    })
+  /**
+   * Yields the results of the parts after each transaction, so that a later one that fails loses none. A result can wait for
+   * an agent.
+   */
+  async *run(parts: readonly Part[], first: number): AsyncGenerator<Promise<PartResult>[]> {
+    const begun = await Promise.all(parts.map((part, at) => this.#start(part, first + at)))
+    for (let rest = begun; rest.length > 0; ) {
+      const made = await this.#change(rest).catch((error: unknown) => {
+        if (error instanceof Undone && this.#options.isRehearsal) return error.outcomes
+        for (const { at, asked } of rest)
+          asked?.reject(error instanceof PartRefused && error.at === at ? error.cause : new Undone())
+        throw error
+      })
+      const ended = rest.slice(0, made.length).map((part, i) => {
+        const outcome = made[i] ?? null
+        this.#settle(part.asked, outcome)
+        return this.#end(part, outcome)
+      })
+      for (const result of ended) result.catch(() => {}) // the caller awaits it later
+      yield ended
+      rest = rest.slice(made.length)
+    }
+  }
+
+  /** Waits for the result of a part, and records a refusal. */
+  async #end({ part, result }: BegunPart, outcome: Outcome): Promise<PartResult> {
+    const refusal = await result
+    const made = outcome && 'decision' in outcome ? outcome.decision : null
+    if (refusal && !this.#options.isRehearsal) await this.#recordRefusal(part, refusal, made)
+    return refusal && this.#deps.nameRecords(refusal)
   }
 
   /** Runs a part until it requests its change or is refused. */
-  #start(part: Part) {
+  async #start(part: Part, at: number): Promise<BegunPart> {
     const asked = Promise.withResolvers<QueuedChange | null>()
     const change = (of: QueuedChange['of'], work: Work<unknown>) =>
       new Promise((resolve, reject) => asked.resolve({ of, work, resolve, reject }))
     const { principal } = this.#call
-    const result = part
-      .run({ principal, change: change as ActCall['change'] })
+    const run = async (): Promise<unknown> => {
+      requireScope(principal, () => [scopeOf(part.action, 'write')])
+      return part.run({ principal, change: change as ActCall['change'] })
+    }
+    const result = run()
       .then(
         () => null,
         (error: unknown) => (error instanceof Undone ? null : this.#faultOf(error))
       )
       .finally(() => asked.resolve(null))
-    return { asked: asked.promise, result }
+    return { part, at, asked: await asked.promise, result }
   }
 
-  async #change(
-    parts: readonly Part[],
-    asked: readonly (QueuedChange | null)[],
-    first: number,
-    started: readonly { readonly result: Promise<PartResult> }[]
-  ): Promise<readonly Outcome[]> {
+  /** Makes changes in one transaction. Returns the outcomes of all, or of the first ones if they took long. */
+  async #change(begun: readonly BegunPart[]): Promise<readonly Outcome[]> {
     const { isAtomic, isRehearsal, resource } = this.#options
+    const { clock } = this.#deps
     return this.#call.change(resource, async em => {
       const outcomes: Outcome[] = []
-      for (const [at, part] of parts.entries()) {
-        await setImmediate() // a transaction of the embedded store does not yield to the event loop
-        const wanted = asked[at]
-        const outcome = wanted ? await this.#make(part, wanted, em) : null
-        const unasked = wanted ? null : await started[at]?.result
-        if (isAtomic && unasked) throw new PartRefused(first + at, unasked)
-        if (isAtomic && isRefused(outcome)) throw new PartRefused(first + at, outcome.fault, outcome.error)
+      const startedAt = clock.monotonic()
+      let turnAt = startedAt
+      for (const { part, at, asked, result } of begun) {
+        const outcome = asked ? await this.#make(part, asked, em) : null
+        const unasked = asked ? null : await result
+        if (isAtomic && unasked) throw new PartRefused(at, unasked)
+        if (isAtomic && isRefused(outcome)) throw new PartRefused(at, outcome.fault, outcome.error)
         outcomes.push(outcome)
+        const now = clock.monotonic()
+        if (!isAtomic && now - startedAt > mostMs) break
+        if (now - turnAt < turnMs) continue
+        await setImmediate()
+        turnAt = clock.monotonic()
       }
       if (isRehearsal) throw new Undone(outcomes)
       return outcomes

@@ -1,9 +1,12 @@
 import type { EntityManager } from '@mikro-orm/sql'
+import type { ErrorCode } from '../../../kernel/base/errors.ts'
+import type { Log } from '../../../kernel/base/log.ts'
 import type { Principal, Role } from '../../../kernel/http/principal.ts'
 import type { Call, FieldChange, Resource } from '../../../kernel/http/route.ts'
 import { newId } from '../../../kernel/platform/id.ts'
 import { defineSlot, type SlotReader } from '../../../kernel/slot.ts'
 import { bootstrapRequired } from '../codes.ts'
+import { withoutVeto } from './without-veto.ts'
 
 /** An audited action: its actor, resource and outcome. */
 export interface Decision {
@@ -26,6 +29,7 @@ export interface Decision {
   readonly requestId: string
 }
 
+/** Records decisions. */
 export interface DecisionSink {
   /** Writes the decision, in the transaction of the change if there is one. */
   write(decision: Decision, em: EntityManager): Promise<void>
@@ -33,12 +37,19 @@ export interface DecisionSink {
   complete(id: string, status: number, reason: string | null, em: EntityManager): Promise<void>
 }
 
-/** Sinks receive the decision on every mutation and every denial. */
+/**
+ * Sinks receive the decision on every mutation and every denial. They cannot prevent a change: what they throw is logged and
+ * counted, and only their own writes are rolled back.
+ */
 export const decisionSlot = defineSlot<DecisionSink>('http.decision')
 
-/** A resource with a name beside its id. */
+/** Sinks of built-in plugins, such as the audit log. A change that they fail to record is not made. */
+export const requiredDecisionSlot = defineSlot<DecisionSink>('http.required-decision')
+
+/** The resource of a change, with more for its decision. */
 export interface NamedResource extends Resource {
-  name?(): string | null
+  name?(): string | null // beside its id
+  readonly refusal?: ErrorCode // the request is refused with this code, although its change commits
 }
 
 interface Made
@@ -96,20 +107,44 @@ export interface Recorder {
   isNeeded(): boolean
 }
 
-export function openRecorder({ filled }: { readonly filled: SlotReader }): Recorder {
-  const sinks = () => filled(decisionSlot).map(({ value }) => value)
+interface RecorderDeps {
+  readonly filled: SlotReader
+  readonly log: Log
+  readonly httpMetrics: { countUnrecorded(plugin: string): void }
+}
+
+export function openRecorder({ filled, log, httpMetrics }: RecorderDeps): Recorder {
+  const failing = new Set<string>() // plugins; a series of failures is logged once
+
+  const report = (plugin: string) => (error: string) => {
+    httpMetrics.countUnrecorded(plugin)
+    if (failing.has(plugin)) return
+    failing.add(plugin)
+    const message = `plugin ${plugin} failed to record a decision; further failures are only counted`
+    log.error('decision.not_recorded', message, { plugin, error })
+  }
+
+  async function record(em: EntityManager, send: (sink: DecisionSink, em: EntityManager) => Promise<void>) {
+    for (const { value: sink } of filled(requiredDecisionSlot)) await send(sink, em)
+    for (const { by, value: sink } of filled(decisionSlot))
+      await withoutVeto(em, em => send(sink, em).then(() => void failing.delete(by)), report(by))
+  }
 
   async function write(decision: Decision, em: EntityManager): Promise<Decision> {
-    for (const sink of sinks()) await sink.write(decision, em)
+    await record(em, (sink, em) => sink.write(decision, em))
     return decision
   }
 
   async function complete(decision: Decision, status: number, reason: string | null, em: EntityManager) {
-    for (const sink of sinks()) await sink.complete(decision.id, status, reason, em)
+    await record(em, (sink, em) => sink.complete(decision.id, status, reason, em))
     return { ...decision, status, reason }
   }
 
-  return { write, complete, isNeeded: () => sinks().length > 0 }
+  return {
+    write,
+    complete,
+    isNeeded: () => filled(requiredDecisionSlot).length + filled(decisionSlot).length > 0
+  }
 }
 
 const isRefusal = (status: number | null): boolean => status === 401 || status === 403 || status === 429

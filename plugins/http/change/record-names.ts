@@ -1,6 +1,6 @@
 // Adds the names of records to errors that have their ids.
 import type { EntityManager } from '@mikro-orm/sql'
-import { Fault } from '../../../kernel/base/errors.ts'
+import { Fault, stackOf } from '../../../kernel/base/errors.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { defineSlot } from '../../../kernel/slot.ts'
 
@@ -14,19 +14,24 @@ export interface RecordNames {
 
 export const recordNamesSlot = defineSlot<RecordNames>('http.record-names', { keyOf: ({ idKey }) => idKey })
 
-/** Returns the fault with the names of the records in its details. It never rejects: without the store there are no names. */
+/** Returns the fault with the names of the records in its details. It never rejects: a failure is logged, and the names are missing. */
 export type NameRecords = (fault: Fault) => Promise<Fault>
 
 export const openNameRecords =
-  ({ store, filled }: Pick<Kernel, 'store' | 'filled'>): NameRecords =>
+  ({ store, filled, log }: Pick<Kernel, 'store' | 'filled' | 'log'>): NameRecords =>
   async fault => {
     const { errorCode, message, cause } = fault
     let { details } = fault
-    for (const { value: names } of filled(recordNamesSlot)) {
+    for (const { by, value: names } of filled(recordNamesSlot)) {
       const ids = placesIn(details).flatMap(place => idIn(place, names) ?? [])
       if (ids.length === 0) continue
-      const loaded = await store.read(em => names.load([...new Set(ids)], em)).catch(() => new Map())
-      details = withNames(details ?? {}, names, loaded)
+      try {
+        const loaded = await store.read(em => names.load([...new Set(ids)], em))
+        details = withNames(details ?? {}, names, loaded)
+      } catch (error) {
+        const fields = { slot: recordNamesSlot.id, filled_by: by, error: stackOf(error) }
+        log.warn('request.names_missing', `an error names no ${names.nameKey}`, fields)
+      }
     }
     return details === fault.details
       ? fault

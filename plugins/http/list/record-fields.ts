@@ -2,6 +2,7 @@
 import { type EntityManager, raw } from '@mikro-orm/sql'
 import { type TProperties, Type } from 'typebox'
 import type { ErrorCode } from '../../../kernel/base/errors.ts'
+import type { Principal } from '../../../kernel/http/principal.ts'
 import type { Filled } from '../../../kernel/slot.ts'
 import type { GivenField, ListFilter, RecordField } from './record-slots.ts'
 
@@ -61,6 +62,22 @@ export const recordFields = {
     )
     return id =>
       Object.fromEntries(loaded.map(([{ key, absent }, values]) => [key, values.get(id) ?? absent]))
+  },
+
+  /** Returns a function that returns the fields of a row as the caller sees them; null: one who sees everything. */
+  async show(
+    fields: Fields,
+    ids: readonly string[],
+    { principal, em }: { principal: Principal | null; em: EntityManager }
+  ): Promise<(id: string) => Values> {
+    const shown = await Promise.all(
+      fields.map(async ({ value: field }) => {
+        if (principal && field.isShownTo?.(principal) === false) return [field, new Map()] as const
+        const values = await field.load(ids, em)
+        return [field, (await field.view?.(values, em)) ?? values] as const
+      })
+    )
+    return id => Object.fromEntries(shown.map(([{ key, absent }, values]) => [key, values.get(id) ?? absent]))
   },
 
   async remove(fields: Fields, ids: readonly string[], em: EntityManager): Promise<void> {

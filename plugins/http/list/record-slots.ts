@@ -22,6 +22,10 @@ export interface GivenField {
 export interface RecordField extends GivenField {
   readonly patch: TSchema // in PATCH
   load(ids: readonly string[], em: EntityManager): Promise<ReadonlyMap<string, unknown>>
+  /** Returns the values as records show them. Default: the loaded ones. ETags follow the loaded values. */
+  view?(values: ReadonlyMap<string, unknown>, em: EntityManager): Promise<ReadonlyMap<string, unknown>>
+  /** Returns false for callers to whom records show `absent`. Default: true. */
+  isShownTo?(principal: Principal): boolean
   /** Stores or replaces the value in the transaction of the change. */
   save(id: string, value: unknown, em: EntityManager): Promise<void>
   /** Deletes the values of deleted records in the same transaction. */
@@ -54,14 +58,16 @@ export const recordFieldSlots = {
   /** Values for clients before their enrollment. The slot of clients must have the same fields. */
   enrollment: fieldSlot<GivenField>('enrollment'),
   user: fieldSlot('users'),
-  grant: fieldSlot('grants')
+  grant: fieldSlot('grants'),
+  link: fieldSlot('links')
 }
 
 export const listFilterSlots = {
   client: filterSlot('clients'),
   user: filterSlot('users'),
   grant: filterSlot('grants'),
-  rule: filterSlot('rules')
+  rule: filterSlot('rules'),
+  link: filterSlot('links')
 }
 
 type DocumentEntry = Readonly<Record<string, unknown>>
@@ -80,6 +86,8 @@ export interface DocumentSchema {
   errors?(): readonly ErrorCode[]
   /** Returns the values of omitted properties, by key. */
   defaults?(): Readonly<Record<string, unknown>>
+  /** Returns properties of parts of an object that only records show: 'targets.health'. */
+  readOnly?(): readonly string[]
   /** Returns properties that identify an object, besides those that the kind always compares. */
   distinguishing?(): readonly string[]
 }
@@ -119,7 +127,8 @@ export const listOptionSlots = {
   client: listOptionSlot('clients'),
   user: listOptionSlot('users'),
   grant: listOptionSlot('grants'),
-  rule: listOptionSlot('rules')
+  rule: listOptionSlot('rules'),
+  link: listOptionSlot('links')
 }
 
 type FilledOptions<O> = readonly { readonly value: O }[]

@@ -143,5 +143,10 @@ const headers = {
     schema: { type: 'integer' },
     example: 60
   },
+  'X-Svc-Token-Expires': {
+    description: 'When the token of the request expires; only within the last 14 days.',
+    schema: { type: 'string', format: 'date-time' },
+    example: '2026-01-31T12:00:00.000Z'
+  },
   'WWW-Authenticate': { description: 'Always `Bearer`.', schema: { type: 'string' }, example: 'Bearer' }
 }

@@ -18,6 +18,7 @@ import type { Kernel } from '../../../kernel/plugin.ts'
 import * as codes from '../codes.ts'
 import { listParameters } from '../list/list-query.ts'
 import { mayCall, roles } from '../roles.ts'
+import { scopesOf } from '../scopes.ts'
 import { asJsonSchema, type JsonSchema, pascalCase, refTo } from './schemas.ts'
 
 /** A route as its plugin declares it. */
@@ -76,11 +77,20 @@ function hostErrors(route: Route<Kernel>, { query, params, reply }: Schemas): re
     ...(isKeyed(route) ? keyErrors : []),
     ...(access === 'public' ? [] : callerErrors),
     ...(roles.every(role => mayCall({ role, method: 'api_token' }, route)) ? [] : [roleRequired]),
+    ...(access === 'session' ? [codes.sessionRequired] : []),
+    ...(scopesOf(route).length > 0 ? [codes.scopeRequired] : []),
+    ...(route.needsFresh ? [codes.reauthenticationRequired] : []),
     ...(isWrite && access !== 'public' ? csrfErrors : [])
   ]
 }
 
-const callerErrors = [unauthenticated, userDisabled, codes.passwordChangeRequired, codes.bootstrapRequired]
+const callerErrors = [
+  unauthenticated,
+  userDisabled,
+  codes.passwordChangeRequired,
+  codes.enrollmentRequired,
+  codes.bootstrapRequired
+]
 const csrfErrors = [
   codes.csrfOriginRequired,
   codes.csrfOriginMismatch,
@@ -145,13 +155,15 @@ const setOf = (rows: readonly ErrorCode[]): string =>
     .sort()
     .join()
 
+const forbidden = [codes.passwordChangeRequired, codes.enrollmentRequired, roleRequired, codes.scopeRequired]
+
 /** Names of sets of codes that many operations share. */
 const commonSets: ReadonlyMap<string, string> = new Map([
   [setOf([unauthenticated, userDisabled]), 'Unauthenticated'],
   [setOf([codes.bootstrapRequired, storeUnavailable]), 'Unavailable'],
   [setOf([codes.bootstrapRequired, storeUnavailable, storeOutcomeUnknown]), 'UnavailableChange'],
-  [setOf([codes.passwordChangeRequired, roleRequired]), 'Forbidden'],
-  [setOf([codes.passwordChangeRequired, roleRequired, ...csrfErrors]), 'ForbiddenChange'],
+  [setOf(forbidden), 'Forbidden'],
+  [setOf([...forbidden, ...csrfErrors]), 'ForbiddenChange'],
   [setOf([codes.idempotencyInProgress, codes.idempotencySecretSpent]), 'IdempotencyConflict'],
   [setOf([codes.unknownParameter, invalidSchema, codes.invalidLimit, codes.invalidCursor]), 'InvalidPage'],
   [

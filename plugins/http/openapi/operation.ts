@@ -7,7 +7,9 @@ import { listParameters } from '../list/list-query.ts'
 import { pageQuery } from '../list/page-query.ts'
 import { bodyLimitOf, limitText } from '../request/body-limit.ts'
 import { mergePatchType } from '../request/request-context.ts'
+import { defaultsIn } from '../request/request-validator.ts'
 import { callersOf, mayCall, roles } from '../roles.ts'
+import { scopesOf } from '../scopes.ts'
 import { type Declared, isConditional, isKeyed } from './errors.ts'
 import { exampleOf } from './examples.ts'
 import { asJsonSchema, type JsonSchema, jsonOf, type NamedSchemas, pascalCase } from './schemas.ts'
@@ -33,19 +35,24 @@ function queryOf({ isList }: Route<Kernel>, { query = nothing, reply }: Schemas)
   return closed({ ...listParameters(reply, query.properties), ...pageQuery })
 }
 
+const freshnessOf = ({ needsFresh }: Route<Kernel>): readonly string[] =>
+  needsFresh ? ['A session must be fresh; see `POST /v1/auth/reauthenticate`.'] : []
+
 /** Returns the operation of a route, without its error responses. */
 export function operationOf({ plugin, route, schemas }: Declared, named: NamedSchemas) {
   const { action, access, summary, description, method, status } = route
   const body = method !== 'GET' && schemas.body
+  const value = valueIn(route, schemas)
   return {
     operationId: action,
     tags: [plugin],
     summary: summary.replace(/\.$/, ''),
-    description: [description ?? summary, `Access: ${callersOf(route)}.`].join('\n\n'),
-    security: access === 'public' ? [] : [{ bearer: [] }, { session: [] }],
+    description: [description ?? summary, `Access: ${callersOf(route)}.`, ...freshnessOf(route)].join('\n\n'),
+    security: securityOf(route),
     ...(access !== 'public' && {
       'x-roles': roles.filter(role => mayCall({ role, method: 'session' }, route))
     }),
+    ...(scopesOf(route).length > 0 && { 'x-scopes': scopesOf(route) }),
     parameters: [
       ...parametersIn('path', schemas.params, plugin, named),
       ...parametersIn('query', queryOf(route, schemas), plugin, named),
@@ -54,12 +61,34 @@ export function operationOf({ plugin, route, schemas }: Declared, named: NamedSc
       parameter('SessionKey'),
       parameter('Traceparent')
     ],
-    ...(body && { requestBody: requestBodyOf(route, jsonOf(body), { plugin, action, named }) }),
+    ...(body && { requestBody: requestBodyOf(route, requestJson(body), { plugin, action, named }) }),
     responses: {
+      ...(value && { 200: successOf({ ...route, status: 200 }, value, { plugin, action, named }) }),
       [status]: successOf(route, jsonOf(schemas.reply), { plugin, action, named }),
       ...(route.reply === 'constant' && { 304: { description: 'Unchanged: `If-None-Match` has its ETag.' } })
     }
   }
+}
+
+/** Returns the schema of the value that a 204 may have instead, with 200; null for other routes. */
+export function valueIn({ status }: Route<Kernel>, { reply }: Schemas): JsonSchema | null {
+  const { anyOf = [] } = { ...asJsonSchema(reply) } // a plugin may have forgotten it
+  if (status !== 204 || !anyOf.some(({ type }) => type === 'null')) return null
+  const value = anyOf.find(({ type }) => type !== 'null')
+  return value ? jsonOf(value as TSchema) : null
+}
+
+function securityOf({ access }: Route<Kernel>): readonly object[] {
+  if (access === 'public') return []
+  return access === 'session' ? [{ session: [] }] : [{ bearer: [] }, { session: [] }]
+}
+
+/** Returns the schema as callers see it: properties with a default are not required. */
+function requestJson(schema: TSchema): JsonSchema {
+  const { required = [], ...json } = jsonOf(schema)
+  const defaults = defaultsIn(schema)
+  const needed = required.filter(name => !(name in defaults))
+  return needed.length > 0 ? { ...json, required: needed } : json
 }
 
 const parameter = (name: string) => ({ $ref: `#/components/parameters/${name}` })
@@ -70,7 +99,7 @@ function parametersIn(
   plugin: string,
   named: NamedSchemas
 ) {
-  const { properties = {}, required = [] } = schema ? jsonOf(schema) : {}
+  const { properties = {}, required = [] } = schema ? requestJson(schema) : {}
   return Object.entries(properties).map(([name, part]) => {
     const { description, ...shown } = named.shown(plugin, part)
     const { examples: _, ...bare } = shown
@@ -98,24 +127,33 @@ function requestBodyOf(route: Route<Kernel>, body: JsonSchema, within: Within) {
     description: `At most ${limitText(bytes)}.`,
     'x-max-bytes': bytes,
     required: body.type !== 'object' || body.required !== undefined,
-    content: { 'application/json': content, ...(route.method === 'PATCH' && { [mergePatchType]: content }) }
+    content: route.takesForm
+      ? { 'application/x-www-form-urlencoded': content }
+      : { 'application/json': content, ...(route.method === 'PATCH' && { [mergePatchType]: content }) }
   }
 }
 
 function successOf(route: Route<Kernel>, reply: JsonSchema, within: Within) {
   const headers = {
+    ...(route.status === 302 && { Location: { description: 'Where to go.', schema: { type: 'string' } } }),
     ...(hasEtag(route) && { ETag: { $ref: '#/components/headers/ETag' } }),
-    ...(route.isList && { Link: { $ref: '#/components/headers/Link' } })
+    ...(route.isList && { Link: { $ref: '#/components/headers/Link' } }),
+    ...(takesToken(route) && { 'X-Svc-Token-Expires': { $ref: '#/components/headers/X-Svc-Token-Expires' } })
   }
   return {
     description: descriptionOf(route),
     ...(Object.keys(headers).length > 0 && { headers }),
-    ...(route.status !== 204 && { content: contentOf(route, reply, within) })
+    ...(hasContent(route) && { content: contentOf(route, reply, within) })
   }
 }
 
+const hasContent = ({ status }: Route<Kernel>): boolean => status !== 204 && status !== 302
+
+const takesToken = ({ access }: Route<Kernel>): boolean => access !== 'public' && access !== 'session'
+
 function descriptionOf({ status, isList, isStream, reply }: Route<Kernel>): string {
   if (status === 204) return 'Done.'
+  if (status === 302) return 'Redirect.'
   if (isStream) return 'Server-sent events.'
   if (isList) return 'One page of the list.'
   if (reply === 'text') return 'Text.'

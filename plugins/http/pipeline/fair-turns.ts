@@ -1,13 +1,17 @@
-// Requests take turns on the event loop. One turn runs per loop iteration, so the control stream and health checks are
-// served in between. Payers within their CPU budget go first; those beyond it share the rest.
+// Requests take turns on the event loop. Turns run for a few milliseconds per loop iteration, so the control stream and health
+// checks are served in between. Users within their CPU budget go first, then addresses within theirs; those beyond share the rest.
 import type { ServerResponse } from 'node:http'
 import type { Clock } from '../../../kernel/base/clock.ts'
 import { Fault, rateLimited } from '../../../kernel/base/errors.ts'
+import { networkOf } from '../../../kernel/platform/network.ts'
 import { onceClosed } from '../request/request-context.ts'
 
 const share = 0.1 // of a processor
 const burstMs = 1_000
+const sliceMs = 3 // of a loop iteration: no turn starts later. The store may block the rest of it for a sync.
+const maxTurns = 4 // of a loop iteration
 const exceededEvery = 8 // turns: at least one of them is for a payer beyond its budget
+const addressEvery = 4 // turns: at least one of them is for an address
 const maxWaitMs = 15_000 // the whole request must arrive within 30 s
 const checkMs = 1_000
 const retryAfterSecs = 5
@@ -15,10 +19,17 @@ const sweepAt = 1_000
 
 type Clocked = Pick<Clock, 'monotonic' | 'after'>
 
+const addressPrefix = 'address '
+
+/** Returns the key under which the work of an unauthenticated caller is counted: its address, or the /64 of IPv6. */
+export const networkPayer = (address: string): string => addressPrefix + networkOf(address)
+
 interface Payer {
   readonly key: string // 'user ann', 'address 192.0.2.7'
+  readonly isAddress: boolean
   readonly bodies: Lanes // wait to read a body
   readonly requests: Lanes
+  readonly changes: Lanes // later ones of requests that have begun, which nothing refuses
   spentMs: number // not regained yet
   totalMs: number
   at: number
@@ -31,9 +42,9 @@ interface Waiter {
   readonly refuse: (fault: Fault) => void
 }
 
-/** `lane`: default: one for all. Waiting bodies go before requests. */
+/** `lane`: default: one for all. Waiting changes go first, then bodies, then requests. */
 interface Place {
-  readonly what?: 'request' | 'body'
+  readonly what?: 'request' | 'body' | 'change'
   readonly lane?: string
 }
 
@@ -41,7 +52,8 @@ export class FairTurns {
   readonly #clock: Clocked
   readonly #onRefused: (payer: string) => void
   readonly #payers: Payers
-  readonly #within = new Set<Payer>() // those with waiting requests, the next one first
+  readonly #users = new Set<Payer>() // within budget, with waiting requests, the next one first
+  readonly #addresses = new Set<Payer>() // within budget, too
   readonly #beyond = new Set<Payer>()
   #measuredMs = 0 // by all turns and meters since the start
   #turns = 0
@@ -55,24 +67,28 @@ export class FairTurns {
   }
 
   /**
-   * Resolves when it is the payer's turn; CPU time is then charged until the event loop runs others. Never resolves if
-   * the caller disconnects. Rejects with `rate_limited` after 15 s if others used most of that time. The lanes of a payer
-   * take its turns in rotation, so that one credential does not delay another from the same address.
+   * Resolves when it is the payer's turn; CPU time is then charged until the event loop runs others. Except for a change,
+   * it never resolves if the caller disconnects, and rejects with `rate_limited` after 15 s if others used most of that
+   * time. The lanes of a payer take its turns in rotation, so that one credential does not delay another from the same
+   * address.
    */
   take(key: string, response: ServerResponse, { what = 'request', lane = '' }: Place = {}): Promise<void> {
     const payer = this.#payers.of(key)
-    const waiting = what === 'body' ? payer.bodies : payer.requests
-    return new Promise((run, refuse) => {
+    const waiting = { request: payer.requests, body: payer.bodies, change: payer.changes }[what]
+    let forget = (): void => {}
+    const turn = new Promise<void>((run, refuse) => {
       const othersMs = this.#payers.othersMs(payer)
       const waiter: Waiter = { since: this.#clock.monotonic(), othersMs, run, refuse }
       waiting.add(lane, waiter)
-      onceClosed(response, () => waiting.remove(lane, waiter))
-      if (!this.#within.has(payer) && !this.#beyond.has(payer)) this.#enqueue(payer)
+      if (what !== 'change') forget = onceClosed(response, () => waiting.remove(lane, waiter))
+      if (!this.#isQueued(payer)) this.#enqueue(payer)
     })
+    return turn.finally(() => forget()) // a request can wait for several turns
   }
 
-  /** Charges work that nothing measures. */
+  /** Charges CPU time that no turn or meter is to charge. */
   charge(key: string, ms: number): void {
+    this.#measuredMs += ms
     this.#payers.charge(this.#payers.of(key), ms)
   }
 
@@ -83,10 +99,12 @@ export class FairTurns {
     return () => {
       const { user, system } = process.threadCpuUsage(before)
       const ms = Math.max(0, (user + system) / 1000 - (this.#measuredMs - measuredMs))
-      this.#measuredMs += ms
       this.charge(key, ms)
     }
   }
+
+  /** Returns the payer for `currentPayer`. */
+  payer = (name: string) => ({ name, charge: (ms: number) => this.charge(name, ms) })
 
   isExceeded(key: string): boolean {
     return this.#payers.isExceeded(this.#payers.of(key))
@@ -95,45 +113,62 @@ export class FairTurns {
   /** True if the payer is beyond its budget and others wait. */
   isCrowdedOut(key: string): boolean {
     const payer = this.#payers.of(key)
-    const isWaiting = this.#within.has(payer) || this.#beyond.has(payer)
-    return this.#payers.isExceeded(payer) && this.#within.size + this.#beyond.size > (isWaiting ? 1 : 0)
+    return this.#payers.isExceeded(payer) && this.#queued > (this.#isQueued(payer) ? 1 : 0)
   }
+
+  get #queued(): number {
+    return this.#users.size + this.#addresses.size + this.#beyond.size
+  }
+
+  #isQueued = (payer: Payer): boolean =>
+    this.#users.has(payer) || this.#addresses.has(payer) || this.#beyond.has(payer)
 
   /** Puts the payer last in its queue, or in none if it has no waiting requests. */
   #enqueue(payer: Payer): void {
-    this.#within.delete(payer)
+    const within = payer.isAddress ? this.#addresses : this.#users
+    within.delete(payer)
     this.#beyond.delete(payer)
     if (!isWaiting(payer)) return
     if (this.#payers.isExceeded(payer)) this.#beyond.add(payer)
-    else this.#within.add(payer)
+    else within.add(payer)
     if (this.#beyond.size > 0 && !this.#isChecking) this.#checkLater()
     if (this.#isRunning) return
     this.#isRunning = true
-    this.#startTurn()
+    this.#startTurns()
   }
 
-  /** Immediates run in order, each after the microtasks of the one before: the second sees the cost of the first. */
-  #startTurn(): void {
-    let payer: Payer | undefined
-    let charge: (() => void) | undefined
+  /** Immediates run in order, each after the microtasks of the one before: the second of a turn sees the cost of the first. */
+  #startTurns(): void {
+    let startedAt: number | undefined
+    for (let turn = 0; turn < maxTurns; turn++) {
+      let payer: Payer | undefined
+      let charge: (() => void) | undefined
+      setImmediate(() => {
+        const now = this.#clock.monotonic()
+        startedAt ??= now
+        if (now - startedAt >= sliceMs) return
+        payer = this.#nextPayer()
+        charge = payer && this.meter(payer.key)
+        if (payer) runFirst(payer)
+      })
+      setImmediate(() => {
+        charge?.()
+        if (payer) this.#enqueue(payer)
+      })
+    }
     setImmediate(() => {
-      payer = this.#nextPayer()
-      charge = payer && this.meter(payer.key)
-      if (payer) runFirst(payer)
-    })
-    setImmediate(() => {
-      charge?.()
-      if (payer) this.#enqueue(payer)
-      this.#isRunning = this.#within.size + this.#beyond.size > 0
-      if (this.#isRunning) this.#startTurn()
+      this.#isRunning = this.#queued > 0
+      if (this.#isRunning) this.#startTurns()
     })
   }
 
   #nextPayer(): Payer | undefined {
+    if (this.#queued === 0) return undefined
     this.#turns++
-    const isForExceeded =
-      this.#within.size === 0 || (this.#turns % exceededEvery === 0 && this.#beyond.size > 0)
-    const [payer] = isForExceeded ? this.#beyond : this.#within
+    const queues = [this.#users, this.#addresses, this.#beyond]
+    if (this.#turns % exceededEvery === 0) queues.unshift(this.#beyond)
+    else if (this.#turns % addressEvery === 2) queues.unshift(this.#addresses)
+    const [payer] = queues.find(({ size }) => size > 0) ?? []
     return payer
   }
 
@@ -158,9 +193,11 @@ export class FairTurns {
 }
 
 /** Does nothing if the callers have disconnected. */
-const runFirst = ({ bodies, requests }: Payer): void => (bodies.shift() ?? requests.shift())?.run()
+const runFirst = ({ changes, bodies, requests }: Payer): void =>
+  (changes.shift() ?? bodies.shift() ?? requests.shift())?.run()
 
-const isWaiting = ({ bodies, requests }: Payer): boolean => !bodies.isEmpty || !requests.isEmpty
+const isWaiting = ({ changes, bodies, requests }: Payer): boolean =>
+  !changes.isEmpty || !bodies.isEmpty || !requests.isEmpty
 
 /** The waiting requests of a payer, in lanes that take turns. */
 class Lanes {
@@ -228,7 +265,9 @@ class Payers {
     if (known) return known
     if (this.#byKey.size >= this.#maxKnown) this.#sweep()
     const at = this.#clock.monotonic()
-    const payer: Payer = { key, bodies: new Lanes(), requests: new Lanes(), spentMs: 0, totalMs: 0, at }
+    const waiting = { changes: new Lanes(), bodies: new Lanes(), requests: new Lanes() }
+    const isAddress = key.startsWith(addressPrefix)
+    const payer: Payer = { key, isAddress, ...waiting, spentMs: 0, totalMs: 0, at }
     this.#byKey.set(key, payer)
     return payer
   }

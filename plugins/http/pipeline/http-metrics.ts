@@ -3,6 +3,7 @@ import type { ErrorCode } from '../../../kernel/base/errors.ts'
 import { increment, samplesOf } from '../../../kernel/base/metric.ts'
 import type { Metric, Metrics } from '../../../kernel/metrics.ts'
 import type { RequestContext } from '../request/request-context.ts'
+import type { ServedCertificate } from '../server/served-certificate.ts'
 
 const bounds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] // seconds
 
@@ -18,17 +19,21 @@ export interface HttpMetrics {
   countRefusal(context: RequestContext, code: ErrorCode): void
   /** Counts a request that was refused because its caller used more than its share. */
   countOverShare(): void
-  /** Takes the expiry of the API's certificate; null without TLS. */
-  setCertificate(validTo: Date | null): void
+  /** Counts a decision that the plugin failed to record. */
+  countUnrecorded(plugin: string): void
   readonly collect: Metrics
 }
 
-export function openHttpMetrics(): HttpMetrics {
+interface Deps {
+  readonly servedCertificate: Pick<ServedCertificate, 'get'>
+}
+
+export function openHttpMetrics({ servedCertificate }: Deps): HttpMetrics {
   const requests = new Map<string, number>()
   const durations = new Map<string, Durations>()
   const failures = new Map<string, number>()
+  const unrecorded = new Map<string, number>()
   let overShare = 0
-  let certificate: Date | null = null
 
   function countResponse({ method, requestContext }: FastifyRequest, reply: FastifyReply): void {
     const route = requestContext?.route
@@ -69,16 +74,15 @@ export function openHttpMetrics(): HttpMetrics {
     },
     failuresOf(failures),
     refusedTurnsOf(overShare),
-    expiryOf(certificate)
+    unrecordedOf(unrecorded),
+    expiryOf(servedCertificate.get()?.validToDate ?? null)
   ]
 
   const countOverShare = (): void => {
     overShare++
   }
-  const setCertificate = (validTo: Date | null): void => {
-    certificate = validTo
-  }
-  return { countResponse, countRefusal, countOverShare, setCertificate, collect }
+  const countUnrecorded = (plugin: string): void => increment(unrecorded, plugin)
+  return { countResponse, countRefusal, countOverShare, countUnrecorded, collect }
 }
 
 const failuresOf = (failures: Map<string, number>): Metric => ({
@@ -95,6 +99,14 @@ const refusedTurnsOf = (count: number): Metric => ({
   help: 'Requests refused because their caller had used more than its share of CPU time, and others waited.',
   labels: [],
   samples: [{ labelValues: [], value: count }]
+})
+
+const unrecordedOf = (counts: Map<string, number>): Metric => ({
+  name: 'svc_decisions_not_recorded_total',
+  type: 'counter',
+  help: 'Decisions that a plugin failed to record.',
+  labels: ['plugin'],
+  samples: samplesOf(counts)
 })
 
 const expiryOf = (certificate: Date | null): Metric => ({

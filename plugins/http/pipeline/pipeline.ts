@@ -1,10 +1,12 @@
 // The steps of every request, in the order of README.md.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { TSchema } from 'typebox'
+import { timestamp } from '../../../kernel/base/clock.ts'
 import { Fault, notFound } from '../../../kernel/base/errors.ts'
 import { currentPayer, currentRequestId, currentTraceId } from '../../../kernel/base/request-id.ts'
 import type { Principal, RequestInfo } from '../../../kernel/http/principal.ts'
 import type { Route } from '../../../kernel/http/route.ts'
+import { hashOf } from '../../../kernel/identity/secret.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { methodNotAllowed, unsupportedMediaType } from '../codes.ts'
 import type { SendSite } from '../pages/site.ts'
@@ -21,9 +23,11 @@ import {
 import { openConstantReplies } from '../server/constant-reply.ts'
 import type { HttpOptions } from '../settings.ts'
 import { openStreams } from '../streams/streams.ts'
-import type { FairTurns } from './fair-turns.ts'
-import { type Guard, networkPayer, openConcurrencyLimit, openGuard, payerOf } from './guard.ts'
+import { type FairTurns, networkPayer } from './fair-turns.ts'
+import { type Guard, openConcurrencyLimit, openGuard, payerOf } from './guard.ts'
 import { type Idempotency, openIdempotency } from './idempotency.ts'
+import { KnownCredentials } from './known-credentials.ts'
+import { isLarge, LargeBodies } from './large-bodies.ts'
 import { openResponder, type Responder, setCommonHeaders } from './responder.ts'
 import { routeHandler } from './route-handler.ts'
 
@@ -32,6 +36,7 @@ declare module 'fastify' {
     route?: Route<Kernel>
     plugin?: string // of the route
     query?: TSchema // of the route, without list parameters
+    mayReply?: true // a 204 whose reply can be a value
     errors?: () => ReadonlySet<string> // codes in the OpenAPI document, if its schema has `errors`
   }
   interface FastifyRequest {
@@ -46,43 +51,43 @@ interface PipelineOptions extends HttpOptions {
 
 /** Adds the steps to `app`. Returns a function that creates the steps of one route. */
 export function openPipeline(app: FastifyInstance, options: PipelineOptions, sendSite: SendSite) {
-  const { httpMetrics, publicOrigin, log, turns } = options
+  const { clock, httpMetrics, publicOrigin, log, turns } = options
   const guard = openGuard(options)
   const concurrencyLimit = openConcurrencyLimit()
+  const known = new KnownCredentials(guard)
+  const largeBodies = new LargeBodies(clock)
   const idempotency = openIdempotency(options)
   const responder = openResponder(options, idempotency)
   const streams = openStreams(options, guard)
-  const sendConstant = openConstantReplies()
-  const services = { ...options, guard, idempotency, responder, streams, sendConstant }
+  const services = { ...options, guard, idempotency, responder, streams, sendConstant: openConstantReplies() }
   const routes: Route<Kernel>[] = []
 
   app.decorateRequest('requestContext', null)
   app.decorateRequest('bodyTurn', null)
-  app.addHook('onRequest', (request, _, done) => runTraced(request, done))
+  app.addHook('onRequest', (request, _, done) => runTraced(request, turns, done))
 
   app.addHook('onRequest', async (request, reply) => {
     setCommonHeaders(request, reply)
-    await arrive(request, reply, turns) // 429
+    const presented = { credential: credentialHash(request.headers), known }
+    await arrive(request, reply, turns, presented) // 429
     const { route } = request.routeOptions.config
     if (!route || hasEmptyParam(request)) return sendSite(request, reply, () => noSuchRoute(request, routes)) // else 404, 405
     const context = newRequestContext(request, route, publicOrigin)
     request.requestContext = context
-    await guard.authorize(context) // 503, 401, 403
+    await authorize(context, guard, presented).finally(() => announceExpiry(context, reply, clock)) // 503, 401, 403
     concurrencyLimit.enter(context) // 429
     onceClosed(reply.raw, () => concurrencyLimit.leave(context)) // sent completely, or the caller disconnected
     refuseMediaType(context) // 415
-    await begin(request, context, reply, turns) // 429
+    await begin(request, context, reply, { turns, largeBodies }) // 429
   })
 
   app.addHook('onRequest', ({ requestContext: context }, _, done) => {
-    if (context) currentPayer.run(payerOf(context), done)
+    if (context) currentPayer.run(turns.payer(payerOf(context)), done)
     else done()
   })
 
   // Fastify reads and parses the body here: 413, 400, 408; it waits for a turn between: 429
-
   const preValidation = claimer({ guard, idempotency, responder })
-
   // Fastify validates body, query and path here (400), then calls the handler of the route: route-handler.ts
 
   app.setErrorHandler(responder.sendError)
@@ -109,31 +114,87 @@ export function openPipeline(app: FastifyInstance, options: PipelineOptions, sen
 const healthPaths = new Set(['/livez', '/readyz'])
 const healthMs = 0.1 // charged, since no turn measures it
 
-/** Waits until the caller's address has its turn. Health checks within their budget do not wait. */
-async function arrive(request: FastifyRequest, { raw }: FastifyReply, turns: FairTurns): Promise<void> {
+interface Presented {
+  readonly credential: string // its hash; empty without one
+  readonly known: KnownCredentials
+}
+
+/** Waits until the caller has its turn: the user of a known credential, else the address. Health checks within budget do not wait. */
+async function arrive(
+  request: FastifyRequest,
+  { raw }: FastifyReply,
+  turns: FairTurns,
+  { credential, known }: Presented
+): Promise<void> {
   const address = networkPayer(remoteAddress(request))
   if (healthPaths.has(pathOf(request.url))) {
     const payer = `health ${address}`
     turns.charge(payer, healthMs)
     if (!turns.isExceeded(payer)) return
   }
-  const { authorization, cookie } = request.headers
-  await turns.take(address, raw, { lane: authorization ?? cookie ?? '' })
+  const user = known.payerOf(credential, remoteAddress(request))
+  await (user === undefined ? turns.take(address, raw, { lane: credential }) : turns.take(user, raw))
 }
 
-/** Waits until the caller has its turn. A body gets another turn when it has arrived, and is not read under overload. */
+function credentialHash({ authorization, cookie }: FastifyRequest['headers']): string {
+  const credential = authorization ?? cookie ?? ''
+  return credential === '' ? '' : hashOf(credential)
+}
+
+async function authorize(
+  context: RequestContext,
+  guard: Guard,
+  { credential, known }: Presented
+): Promise<void> {
+  try {
+    await guard.authorize(context)
+  } catch (error) {
+    if (context.principal.method === 'none') known.forget(credential, context.requestInfo.remoteAddr)
+    throw error
+  }
+  const { principal } = context
+  if (principal.method !== 'none' && credential !== '')
+    known.remember(credential, payerOf(context), principal.token)
+}
+
+const announcedMs = 14 * 24 * 3_600_000
+
+/** Tells the caller when its token expires, within the last 14 days. */
+function announceExpiry(
+  { principal }: RequestContext,
+  reply: FastifyReply,
+  clock: HttpOptions['clock']
+): void {
+  const expiresAt = principal.token?.expiresAt
+  if (expiresAt != null && expiresAt - clock.now() <= announcedMs)
+    reply.header('x-svc-token-expires', timestamp(expiresAt))
+}
+
+interface Queues {
+  readonly turns: FairTurns
+  readonly largeBodies: LargeBodies
+}
+
+/**
+ * Waits until the caller has its turn. A body gets another turn when it has arrived. It is not read under overload, or while
+ * other large ones of the caller are in work.
+ */
 async function begin(
   request: FastifyRequest,
   context: RequestContext,
   { raw }: FastifyReply,
-  turns: FairTurns
+  { turns, largeBodies }: Queues
 ): Promise<void> {
   const payer = payerOf(context)
   if (!isRead(context) && context.requestInfo.hasBody) {
     request.bodyTurn = () => turns.take(payer, raw)
+    if (hasLargeBody(request, context)) await largeBodies.enter(payer, raw)
     if (turns.isCrowdedOut(payer)) await turns.take(payer, raw, { what: 'body' })
   } else if (context.principal.method !== 'none') await turns.take(payer, raw)
 }
+
+const hasLargeBody = ({ routeOptions }: FastifyRequest, { requestInfo }: RequestContext): boolean =>
+  isLarge(requestInfo, routeOptions.bodyLimit)
 
 interface Claiming {
   readonly guard: Guard
@@ -148,6 +209,7 @@ const claimer =
     const { requestContext: context, headers } = request
     if (!context) return
     if (request.body === undefined) request.body = {}
+    if (hasLargeBody(request, context)) await request.bodyTurn?.() // else it delays others by all steps at once
     if (context.requestInfo.hasBody) await guard.authorize(context) // the body can take long to arrive: 401, 403
     const key = headers['idempotency-key']
     if (key !== undefined) context.claim = await idempotency.claim(context, String(key), request.body) // 400, 409, 422
@@ -229,12 +291,14 @@ function newRequestContext(
     requestId: id,
     conditions: ifMatch === undefined && ifNoneMatch === undefined ? null : { ifMatch, ifNoneMatch },
     principal: anonymous,
+    auditReason: null,
     resource: null,
     decision: null,
     etag: null,
     claim: null,
     isTrial: false,
-    isRefused: false
+    isRefused: false,
+    refusal: null
   }
 }
 
@@ -252,10 +316,11 @@ export function traceIdOf(header: string | readonly string[] | undefined): strin
 }
 
 /** Runs `next` with request id and trace id for its log lines, and for now with the address as its payer. */
-function runTraced(request: FastifyRequest, next: () => void): void {
+function runTraced(request: FastifyRequest, turns: FairTurns, next: () => void): void {
   const traceId = traceIdOf(request.headers['traceparent'])
   const traced = traceId === null ? next : () => currentTraceId.run(traceId, next)
-  currentPayer.run(networkPayer(remoteAddress(request)), () => currentRequestId.run(request.id, traced))
+  const payer = turns.payer(networkPayer(remoteAddress(request)))
+  currentPayer.run(payer, () => currentRequestId.run(request.id, traced))
 }
 
 /** Logs traced requests. It passes both ids: a response can end outside its request's context. */

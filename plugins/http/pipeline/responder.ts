@@ -60,7 +60,7 @@ export function openResponder(
     request: FastifyRequest,
     reply: FastifyReply
   ): Promise<FastifyReply> {
-    const { status, isList, reply: format, csv } = context.route
+    const { status, isList, reply: format, csv } = routeFor(result, context, request)
     if (context.etag !== null) reply.header('etag', context.etag)
     if (format === 'text' && !(result instanceof Readable))
       return send(context, reply, { status, reason: null, body: String(result) }, textType)
@@ -69,7 +69,7 @@ export function openResponder(
         status,
         ...(result instanceof Readable ? { type: textType, body: result } : (result as Media))
       }
-      await complete(context, { status: media.status ?? status, reason: null, body: '' })
+      await complete(context, outcomeOf(media, context))
       return sendMedia(reply, media)
     }
     if (csv && prefersCsv(request.headers.accept))
@@ -92,7 +92,7 @@ export function openResponder(
     context.isRefused = true
     httpMetrics.countRefusal(context, fault.errorCode)
     try {
-      await complete(context, { status, reason, body: errorJson(fault) })
+      await complete(context, { status, reason: context.auditReason ?? reason, body: errorJson(fault) })
       return fault
     } catch (cause) {
       return faultOf(cause, request.id)
@@ -101,6 +101,17 @@ export function openResponder(
 
   return { send, sendResult, sendError, reportUndeclared }
 }
+
+/** Returns the route, with the status of this result. */
+const routeFor = (result: unknown, { route }: RequestContext, { routeOptions }: FastifyRequest) =>
+  routeOptions.config.mayReply && result !== null ? { ...route, status: 200 } : route
+
+/** A page or redirect may tell a refusal. */
+const outcomeOf = (media: Media, { refusal, route }: RequestContext): Outcome => ({
+  status: refusal?.status ?? media.status ?? route.status,
+  reason: refusal?.reason ?? null,
+  body: ''
+})
 
 /** Returns a function that records denials, refusals and responses for the key, unless the change's transaction has. */
 function openOutcomes(

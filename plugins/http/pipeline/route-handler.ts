@@ -2,12 +2,14 @@ import type { ServerResponse } from 'node:http'
 import type { EntityManager } from '@mikro-orm/sql'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { runAs, withTimeout } from '../../../kernel/base/attribution.ts'
+import type { ErrorCode } from '../../../kernel/base/errors.ts'
 import type { Call, Resource, Route, Work } from '../../../kernel/http/route.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
-import { decisionAbout } from '../change/decision.ts'
+import { decisionAbout, type NamedResource } from '../change/decision.ts'
 import { etagAfter, etagOf, requireMatch } from '../request/etag.ts'
 import { onceClosed, type RequestContext } from '../request/request-context.ts'
 import { requireDecodable } from '../request/request-validator.ts'
+import { requireScope, requireScopeOf, scopeOf } from '../scopes.ts'
 import type { SendConstant } from '../server/constant-reply.ts'
 import type { HttpOptions } from '../settings.ts'
 import { eventsOf, type Streams } from '../streams/streams.ts'
@@ -19,7 +21,7 @@ import type { Responder } from './responder.ts'
 const timeoutSecs = 90 // routes wait for agents for at most 60 s
 
 interface Services extends Pick<HttpOptions, 'store' | 'clock' | 'recorder'> {
-  readonly turns: Pick<FairTurns, 'meter'>
+  readonly turns: Pick<FairTurns, 'meter' | 'take'>
   readonly guard: Pick<Guard, 'confirmed'>
   readonly idempotency: Pick<Idempotency, 'recordChange'>
   readonly responder: Responder
@@ -37,8 +39,10 @@ export const routeHandler =
     const { requestContext: context } = request
     if (!context) throw new TypeError(`${route.action} has a handler but no request context`)
     requireDecodable(request.url) // 400
-    const call = new RouteCall(request, reply, context, openChange(context, services))
-    context.isTrial = route.reads === true || (route.isTrial?.(call) ?? false)
+    const call = new RouteCall(request, reply, context, openChange(context, reply.raw, services))
+    const isTrial = route.isTrial?.(call)
+    context.isTrial = route.reads === true || (isTrial ?? false)
+    if (isTrial !== undefined) requireScopeOf(call.principal, route, { isTrial }) // 403
     if (route.isStream)
       return runAs(plugin, () => streams.open(context, reply, call.ended, () => eventsOf(route, deps, call)))
     const record = route.record?.(request.params, deps.filled)
@@ -55,15 +59,17 @@ export const routeHandler =
   }
 
 /**
- * Returns `change` of a call. It checks the caller, runs the work and writes the records in one transaction, for whose CPU
- * time the caller pays.
+ * Returns `change` of a call. It checks the caller, runs the work and writes the records in one transaction. The caller
+ * pays for the CPU time; each change after the first waits for its turn.
  */
 function openChange(
   context: RequestContext,
+  response: ServerResponse,
   { store, clock, recorder, guard, idempotency, turns }: Services
 ): Call['change'] {
   async function make<T>(of: Resource | ((made: T) => Resource), work: Work<T>, em: EntityManager) {
     const { conditions } = context
+    if (context.route.reads) requireScope(context.principal, () => [scopeOf(context.route.action, 'write')])
     const [before, result] = await guard.confirmed(context, em, async () => [
       conditions && typeof of === 'object' ? await etagOf(of, em) : undefined,
       await work(em)
@@ -72,18 +78,25 @@ function openChange(
     const { decision: earlier, claim, route } = context
     if (earlier) return { result }
     if (conditions) requireMatch(conditions, before) // after the refusals of `work`: 404, 403
-    const resource = typeof of === 'function' ? of(result) : of
-    const status = route.outcome === 'deferred' ? null : route.status
-    const about = { action: route.action, resource, status, reason: null, timestamp: clock.now() }
+    const resource: NamedResource = typeof of === 'function' ? of(result) : of
+    const { refusal } = resource
+    const status = refusal?.http ?? (route.outcome === 'deferred' ? null : route.status)
+    const reason = refusal?.code ?? null
+    const about = { action: route.action, resource, status, reason, timestamp: clock.now() }
+    const made = refusedBefore(context, refusal) ?? decisionAbout(context, about)
+    if (refusal) context.refusal = made
     const [decision, etag] = await Promise.all([
-      recorder.write(decisionAbout(context, about), em),
+      recorder.write(made, em),
       route.status === 204 ? null : etagAfter(resource, result, em),
       claim && idempotency.recordChange(claim, resource, em)
     ])
     return { result, resource, decision, etag: etag || null }
   }
 
+  let isFirst = true
   const change: Call['change'] = async (of, work) => {
+    if (!isFirst) await turns.take(payerOf(context), response, { what: 'change' })
+    isFirst = false
     const { result, ...recorded } = await store.change(em => {
       const charge = turns.meter(payerOf(context))
       return make(of, work, em).finally(charge)
@@ -93,6 +106,10 @@ function openChange(
   }
   return change // named: kit/repeated-changes.ts finds it in the stack
 }
+
+/** Returns the decision of an earlier run of the change: the audit log counts each refusal once. */
+const refusedBefore = ({ refusal }: RequestContext, code: ErrorCode | undefined) =>
+  code && refusal?.reason === code.code ? refusal : null
 
 /** A class, because V8 gives object literals with getters unshared shapes, which retain the request until a major GC. */
 class RouteCall implements Call {

@@ -37,7 +37,7 @@ export function readJsonText(body: Buffer): string {
   return body.toString()
 }
 
-/** Returns the error for a text that Fastify's parser has refused: also valid JSON whose keys could change a prototype. */
+/** Returns the error for a text that Fastify's parser has refused: also for valid JSON with keys that could change a prototype. */
 export function jsonFault(text: string, error: Error): Error {
   try {
     JSON.parse(text)

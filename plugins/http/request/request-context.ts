@@ -16,12 +16,14 @@ export interface RequestContext {
   readonly requestId: string
   readonly conditions: Conditions | null
   principal: Principal
+  auditReason: string | null // of a refusal, where the caller must not learn it
   resource: Resource | null // changed by this request
   decision: Decision | null // as recorded
   etag: string | null // of the record in the response
   claim: Claim | null
   isTrial: boolean // it changes nothing
   isRefused: boolean // an error was sent, so a running change must not commit
+  refusal: Decision | null // of a change that commits although the request is refused, perhaps by a page or redirect; made once, even if the change is retried
 }
 
 /** The response to a request. */
@@ -43,10 +45,11 @@ export interface Claim {
     | null
 }
 
-/** Runs `work` once the response is sent or the caller has disconnected. */
-export function onceClosed(response: ServerResponse, work: () => void): void {
+/** Runs `work` once the response is sent or the caller has disconnected. Returns a function that cancels it. */
+export function onceClosed(response: ServerResponse, work: () => void): () => void {
   if (response.closed) work()
   else response.once('close', work)
+  return () => void response.off('close', work)
 }
 
 export const isRead = ({ requestInfo: { method } }: Pick<RequestContext, 'requestInfo'>): boolean =>

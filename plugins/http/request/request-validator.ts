@@ -13,16 +13,39 @@ type Codes = Pick<ReadonlyMap<string, ErrorCode>, 'get'>
 /** Compiles validators. A schema can set the `code` of its error; the default is `validation.schema`. */
 export const openRequestValidator =
   (codes: Codes): FastifySchemaCompiler<TSchema> =>
-  ({ schema, httpPart }) =>
-  input => {
-    const isBody = httpPart === 'body'
-    const value: unknown = isBody ? input : convertTexts(schema, input)
-    const unknownCode = isBody ? unknownField : unknownParameter
-    const error = refusalOf(schema, value, { codes, unknownCode }) ?? alteredValue(value)
-    return error ? { error } : { value }
+  ({ schema, httpPart }) => {
+    const found = defaultsIn(schema)
+    const defaults = Object.keys(found).length > 0 ? found : null
+    return input => validate(input, { schema, defaults, isBody: httpPart === 'body', codes })
   }
 
-/** Refuses a parameter whose text cannot be decoded: the parser of queries takes it as it is. */
+interface Part {
+  readonly schema: TSchema
+  readonly defaults: object | null // null: none
+  readonly isBody: boolean
+  readonly codes: Codes
+}
+
+function validate(input: unknown, { schema, defaults, isBody, codes }: Part) {
+  const given = isBody ? input : convertTexts(schema, input as Readonly<Record<string, unknown>>)
+  const value: unknown = defaults && isObject(given) ? { ...defaults, ...given } : given
+  const unknownCode = isBody ? unknownField : unknownParameter
+  const error = refusalOf(schema, value, { codes, unknownCode }) ?? alteredValue(value)
+  return error ? { error } : { value }
+}
+
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Returns the defaults of required properties: callers may leave these out. */
+export const defaultsIn = (schema: TSchema): Readonly<Record<string, unknown>> => {
+  if (!Type.IsObject(schema)) return {}
+  const names = Object.keys(schema.properties).filter(name => schema.required?.includes(name))
+  const found = names.map(name => [name, (schema.properties[name] as { readonly default?: unknown }).default])
+  return Object.fromEntries(found.filter(([, value]) => value !== undefined))
+}
+
+/** Refuses a parameter that cannot be decoded. The parser of queries would take its text as it is. */
 export function requireDecodable(url: string): void {
   const query = url.slice(pathOf(url).length + 1)
   if (!query.includes('%')) return

@@ -31,6 +31,7 @@ interface Options {
  */
 export function boundConnections({ server, max, clock, handle }: Options): () => void {
   const open = new Set<Connection>() // the longest idle first
+  const held = new Map<string, number>() // open connections by network, none with 0
   const bySocket = new WeakMap<Socket, Connection>()
   let isClosing = false
 
@@ -40,13 +41,31 @@ export function boundConnections({ server, max, clock, handle }: Options): () =>
     open.add(connection)
   }
 
+  function add(connection: Connection): void {
+    const { network } = connection
+    open.add(connection)
+    held.set(network, (held.get(network) ?? 0) + 1)
+  }
+
+  function remove(connection: Connection): void {
+    if (!open.delete(connection)) return
+    const { network } = connection
+    const left = (held.get(network) ?? 0) - 1
+    if (left > 0) held.set(network, left)
+    else held.delete(network)
+  }
+
   server.on('connection', (socket: Socket) => {
     const connection = new Connection(socket, onIdle)
-    if (open.size >= max) (nextToClose(open, connection.network) ?? connection).socket.destroy()
+    if (open.size >= max) {
+      const evicted = nextToClose(open, held, connection.network) ?? connection
+      remove(evicted) // its socket emits 'close' later, after further connections of this iteration of the event loop
+      evicted.socket.destroy()
+    }
     if (socket.destroyed) return
-    open.add(connection)
+    add(connection)
     bySocket.set(socket, connection)
-    socket.once('close', () => open.delete(connection))
+    socket.once('close', () => remove(connection))
     feedRequests(socket, () => connection.newest)
   })
   server.on('secureConnection', (socket: Socket) => {
@@ -89,17 +108,19 @@ const isSame = (one: Socket, other: Socket): boolean =>
  * Returns the connection to evict for a new one: an idle one of the network with the most connections or, if none is idle,
  * the oldest of that network. Returns undefined if the new one comes from that network.
  */
-function nextToClose(open: ReadonlySet<Connection>, newcomer: string): Connection | undefined {
-  const held = Map.groupBy(open, ({ network }) => network)
-  const heldWith = ({ network }: Connection): number => held.get(network)?.length ?? 0
-  const mostHeld = (found: readonly Connection[]): Connection | undefined =>
-    found.reduce<Connection | undefined>(
-      (most, one) => (most && heldWith(most) >= heldWith(one) ? most : one),
-      undefined
-    )
-  const idle = mostHeld([...open].filter(({ isIdle }) => isIdle))
+function nextToClose(
+  open: ReadonlySet<Connection>,
+  held: ReadonlyMap<string, number>,
+  newcomer: string
+): Connection | undefined {
+  const heldWith = ({ network }: Connection): number => held.get(network) ?? 0
+  let idle: Connection | undefined
+  let busy: Connection | undefined
+  for (const one of open)
+    if (one.isIdle) {
+      if (!idle || heldWith(one) > heldWith(idle)) idle = one
+    } else if (!busy || heldWith(one) > heldWith(busy)) busy = one
   if (idle) return idle
-  const busy = mostHeld([...open])
   return busy?.network === newcomer ? undefined : busy
 }
 

@@ -1,5 +1,6 @@
 // Refuses DNS rebinding: a page's name may resolve to this host, and its browser then sends that name as Host.
 import { isIP } from 'node:net'
+import { isLoopback } from '../../../kernel/platform/network.ts'
 
 /** Returns true if a request with this `Host`, received at this local address, may be answered. */
 export type HostCheck = (host: string | undefined, localAddress: string | undefined) => boolean
@@ -18,16 +19,12 @@ export function openHostCheck({ operator_http_hosts: hosts = [], ...keys }: Keys
     ...(origin === undefined ? [] : [nameIn(new URL(origin).host)])
   ])
   return (host, localAddress = 'localhost') => {
-    const isJudged = hosts.length > 0 || isLoopback(localAddress.replace(/^::ffff:/, ''))
+    const isJudged = hosts.length > 0 || isLoopback(localAddress)
     if (!isJudged || host === undefined) return true // browsers always send it
     const name = nameIn(host)
     return isIP(name) !== 0 || known.has(name)
   }
 }
-
-/** True for `localhost` and loopback addresses; IPv6 without brackets. */
-export const isLoopback = (host: string): boolean =>
-  host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
 
 /** Returns the lower-case name or address in 'name', 'name:port' or '[address]:port'. */
 const nameIn = (host: string): string =>

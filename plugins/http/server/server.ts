@@ -65,10 +65,10 @@ export async function listenAt(app: FastifyInstance, key: string, listen: string
   }
 }
 
-/** Replaces the certificate for new connections. Returns its expiry. */
-export function serveCertificate(server: Server, tls: Tls): Date {
+/** Replaces the certificate for new connections, and returns it. */
+export function serveCertificate(server: Server, tls: Tls): X509Certificate {
   if (server instanceof TlsServer) server.setSecureContext(tls)
-  return new X509Certificate(tls.cert).validToDate
+  return new X509Certificate(tls.cert)
 }
 
 const strictTransport = 'max-age=86400' // it holds for all ports of the name, so it is short

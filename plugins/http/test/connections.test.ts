@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import { type AddressInfo, connect, type Socket } from 'node:net'
+import { type AddressInfo, connect, Socket } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { connect as connectTls } from 'node:tls'
 import t, { type Test } from 'tap'
@@ -217,6 +217,18 @@ t.test(
     t.same([busy[0]?.destroyed, busy[2]?.destroyed], [false, false])
   }
 )
+
+t.test('newcomers of one iteration of the event loop replace as many connections', async t => {
+  const { server } = await serve(t, 3, answer)
+  const sockets = Array.from({ length: 5 }, () => new Socket())
+
+  for (const socket of sockets) server.emit('connection', socket)
+
+  t.same(
+    sockets.map(({ destroyed }) => destroyed),
+    [true, true, false, false, false]
+  )
+})
 
 t.test(
   'on close, idle and silent connections are closed at once, and unread responses after 5 s',

@@ -3,8 +3,10 @@ import { Type } from 'typebox'
 import { ackTimeout, clientNotFound, defineCode, Fault, notOwner } from '../../../kernel/base/errors.ts'
 import { type Call, defineRoute, type Route } from '../../../kernel/http/route.ts'
 import { User } from '../../../kernel/identity/entities.ts'
-import type { Kernel } from '../../../kernel/plugin.ts'
-import { decisionSlot, openRecorder } from '../change/decision.ts'
+import { definePlugin, type Kernel } from '../../../kernel/plugin.ts'
+import { slotReader } from '../../../kernel/slot.ts'
+import { type LogLine, recordLog } from '../../../kit/record-log.ts'
+import { type DecisionSink, decisionSlot, openRecorder, requiredDecisionSlot } from '../change/decision.ts'
 import { httpFixture, superadmin, user } from './fixture.ts'
 
 const post = (run: (call: Call) => Promise<unknown>, more: Partial<Route<Kernel>> = {}) =>
@@ -178,18 +180,47 @@ t.test('a failed change is recorded with its error and without a resource', asyn
   t.match(decisions[0], { status: 404, reason: 'client_not_found', resourceId: null })
 })
 
-t.test('a change that cannot be recorded is not made', async t => {
-  const fails = { write: () => Promise.reject(new Error('full')), complete: async () => {} }
-  const filled = (slot: { id: string }) => (slot.id === decisionSlot.id ? [{ by: 'x', value: fails }] : [])
-  const { send, store, log } = await httpFixture(t, {
-    routes: [post(rename)],
-    recorder: openRecorder({ filled: filled as never })
+/** A recorder of one sink that always fails. */
+function failingRecorder(slot: typeof decisionSlot, log: LogLine[] = [], counted: string[] = []) {
+  const fails: DecisionSink = {
+    write: () => Promise.reject(new Error('full')),
+    complete: async () => {}
+  }
+  const plugin = definePlugin({
+    name: 'x',
+    version: '1.0.0',
+    kernel: '^2.0.0',
+    fills: [slot.fill(fails)]
   })
+  const filled = slotReader('http', [plugin], () => ({}))
+  const httpMetrics = { countUnrecorded: (by: string) => void counted.push(by) }
+  return openRecorder({ filled, log: recordLog(log), httpMetrics })
+}
+
+t.test('a change that the audit log cannot record is not made', async t => {
+  const recorder = failingRecorder(requiredDecisionSlot)
+  const { send, store, log } = await httpFixture(t, { routes: [post(rename)], recorder })
 
   t.match(await send('POST', '/v1/things', user), { status: 500, body: { error: { code: 'internal' } } })
 
   t.match(await store.read(em => em.findOne(User, { id: 'bob' })), { displayName: 'bob' })
   t.match(log, [{ event: 'request.failed' }])
+})
+
+t.test('a plugin whose recorder throws cannot undo the changes of others', async t => {
+  const log: LogLine[] = []
+  const counted: string[] = []
+  const recorder = failingRecorder(decisionSlot, log, counted)
+  const { send, store } = await httpFixture(t, { routes: [post(rename)], recorder })
+
+  const { status: first } = await send('POST', '/v1/things', user)
+  const { status: second } = await send('POST', '/v1/things', user)
+
+  t.same([first, second], [201, 201])
+  t.match(await store.read(em => em.findOne(User, { id: 'bob' })), { displayName: 'robert' })
+  t.match(log, [{ event: 'decision.not_recorded', fields: { plugin: 'x', error: /Error: full/ } }])
+  t.equal(log.length, 1, 'a series is logged once')
+  t.same(counted, ['x', 'x'])
 })
 
 t.test('a refusal of a busy server is not recorded, because nothing was decided', async t => {

@@ -8,6 +8,7 @@ import { type Call, defineRoute } from '../../../kernel/http/route.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { fakeCpuTime } from '../../../test/support/cpu-time.ts'
 import { FairTurns } from '../pipeline/fair-turns.ts'
+import { KnownCredentials } from '../pipeline/known-credentials.ts'
 import { httpFixture, superadmin, user } from './fixture.ts'
 
 /** Turns with a clock that the test sets, and the payers in their order of service. */
@@ -28,7 +29,7 @@ function openTurns() {
     hands,
     /** Runs the check for late requests. */
     check: () => timers.shift()?.(),
-    async ask(payer: string, response = openResponse(), what?: 'body') {
+    async ask(payer: string, response = openResponse(), what?: 'body' | 'change') {
       await turns.take(payer, response, what && { what })
       served.push(what === undefined ? payer : `${payer} ${what}`)
     }
@@ -49,16 +50,32 @@ t.test('a caller with many waiting requests delays the request of another by one
   t.equal(served.length, 101)
 })
 
-t.test('one turn runs in each iteration of the event loop', async t => {
-  const { ask, served } = openTurns()
-  const asked = times(10, () => ask('ann'))
+t.test('turns run for 3 ms in each iteration of the event loop', async t => {
+  const { ask, served, hands } = openTurns()
+  const work = (): void => {
+    hands.now += 2
+  }
+  const asked = times(10, () => ask('ann').then(work))
 
-  for (let iteration = 1; iteration <= 10; iteration++) {
+  for (let iteration = 1; iteration <= 5; iteration++) {
     await setImmediate()
-    t.ok(served.length <= iteration, `${served.length} of 10`)
+    t.ok(served.length <= 2 * iteration, `${served.length} of 10 in iteration ${iteration}`)
   }
   await Promise.all(asked)
 })
+
+t.test(
+  'callers that arrive together are served in one iteration of the event loop, which a sync may end',
+  async t => {
+    const { ask, served } = openTurns()
+
+    const asked = ['ann', 'bob', 'eve'].map(payer => ask(payer))
+    await setImmediate()
+
+    t.same(served, ['ann', 'bob', 'eve'])
+    await Promise.all(asked)
+  }
+)
 
 t.test('the work of a turn is charged to its caller, and not what others do between turns', async t => {
   const { burn } = fakeCpuTime(t)
@@ -112,6 +129,20 @@ t.test('a caller beyond its budget gets every eighth turn while others are withi
   const turnsOfAnn = served.slice(0, 32).flatMap((payer, at) => (payer === 'ann' ? [at % 8] : []))
   t.same(turnsOfAnn, [7, 7, 7, 7])
   t.same(served.slice(32), Array(16).fill('ann'), 'alone it gets all of them')
+})
+
+t.test('users take their turns before addresses, which get every fourth of them', async t => {
+  const { ask, served } = openTurns()
+  const strangers = Array.from({ length: 8 }, (_, i) => `address 192.0.2.${i}`)
+
+  await Promise.all([...strangers.map(address => ask(address)), ...times(12, () => ask('user ann'))])
+
+  const turnsOfAnn = served.slice(0, 16).flatMap((payer, at) => (payer === 'user ann' ? [at] : []))
+  t.same(turnsOfAnn, [0, 2, 3, 4, 6, 7, 8, 10, 11, 12, 14, 15])
+  t.same(
+    served.filter(payer => payer !== 'user ann'),
+    strangers
+  )
 })
 
 t.test('callers beyond their budgets share the turns equally', async t => {
@@ -191,6 +222,29 @@ t.test('a caller that disconnects leaves its place', async t => {
   t.same(served, ['ann'])
 })
 
+t.test(
+  'later changes of a request take turns with others, and are made although the caller disconnects',
+  async t => {
+    const { turns, ask, served, refused, hands, check } = openTurns()
+    turns.charge('user eve', 2_000)
+    const response = openResponse()
+
+    const asked = [
+      ask('user eve', response, 'change'),
+      ask('user eve', response),
+      ...times(3, () => ask('user ann'))
+    ]
+    response.emit('close')
+    hands.now += 20_000
+    turns.charge('user bob', 20_000)
+    check()
+    await Promise.all([asked[0], ...asked.slice(2)])
+
+    t.same(served, ['user ann', 'user ann', 'user ann', 'user eve change'])
+    t.same(refused, [])
+  }
+)
+
 t.test('a debt is not forgotten, however many callers come', async t => {
   const { turns, hands } = openTurns()
   const held = (known: FairTurns): boolean => known.isExceeded('debtor')
@@ -254,9 +308,74 @@ t.test('a change that works after its turn counts towards the budget of its call
     send('GET', '/v1/read', headers, remoteAddress)
 
   t.equal((await send('POST', '/v1/write', user, '192.0.2.1')).statusCode, 200)
-  await Promise.all([...times(3, read(user, '192.0.2.1')), ...times(3, read(superadmin, '192.0.2.2'))])
+  await read(superadmin, '192.0.2.2')()
+  await Promise.all([...times(9, read(user, '192.0.2.1')), ...times(9, read(superadmin, '192.0.2.2'))])
 
-  t.same(order.slice(-2), ['bob', 'bob'], `${order}`) // in turns, ada would be last
+  t.same(order.slice(-5), Array(5).fill('bob'), `${order}`) // in turns, ada would be last
+})
+
+t.test('a flood with invalid credentials does not delay a user of the same address', async t => {
+  const { burn } = fakeCpuTime(t)
+  const order: string[] = []
+  const { http } = await httpFixture(t, {
+    routes: [
+      path('/v1/read', 'GET', 'user', ({ principal }) => void order.push(principal.userId)),
+      path('/v1/login', 'POST', 'public', () => burn(1_500))
+    ]
+  })
+  const read = (headers: typeof user, remoteAddress: string) =>
+    http.app.inject({ url: '/v1/read', headers, remoteAddress })
+  const login = { method: 'POST', url: '/v1/login', payload: { list: [] } } as const
+  t.equal((await read(user, '192.0.2.1')).statusCode, 200)
+  await http.app.inject({ ...login, remoteAddress: '192.0.2.1' })
+  order.length = 0
+
+  const flood = Array.from({ length: 20 }, (_, i) =>
+    read({ authorization: `Bearer guess-${i}` }, '192.0.2.1')
+  )
+  const others = times(30, () => read(superadmin, '192.0.2.2'))
+  await Promise.all([...flood, ...others, read(user, '192.0.2.1')])
+
+  t.equal(order.length, 31)
+  t.ok(order.indexOf('bob') <= 2, `served as number ${order.indexOf('bob')}`)
+})
+
+const address = '192.0.2.1'
+
+t.test('a credential that has become invalid is no longer paid by its user', async t => {
+  const known = new KnownCredentials({ isAllowed: () => true })
+  known.remember('Bearer a', 'user ann')
+  known.remember('Bearer b', 'user ann')
+
+  known.forget('Bearer a', address)
+
+  t.equal(known.payerOf('Bearer a', address), undefined)
+  t.equal(known.payerOf('Bearer b', address), 'user ann')
+})
+
+t.test(
+  'a token is known only where its sources allow it, and a refusal elsewhere forgets nothing',
+  async t => {
+    const known = new KnownCredentials({ isAllowed: (_token, from) => from === address })
+    const token = { id: 'c', lastUsedAt: null, expiresAt: null, scopes: null, allowedSources: address }
+    known.remember('Bearer a', 'user ann', token)
+
+    known.forget('Bearer a', '198.51.100.7')
+
+    t.equal(known.payerOf('Bearer a', '198.51.100.7'), undefined)
+    t.equal(known.payerOf('Bearer a', address), 'user ann')
+  }
+)
+
+t.test('a user with many credentials evicts only its own, and only those it used least recently', async t => {
+  const known = new KnownCredentials({ isAllowed: () => true })
+  known.remember('Bearer bob', 'user bob')
+
+  for (let i = 0; i < 2_000; i++) known.remember(`Bearer ${i}`, 'user ann')
+
+  t.equal(known.payerOf('Bearer bob', address), 'user bob')
+  t.equal(known.payerOf('Bearer 1991', address), undefined)
+  t.equal(known.payerOf('Bearer 1992', address), 'user ann')
 })
 
 async function busyServer(t: Test) {

@@ -23,6 +23,7 @@ import { openHttp } from '../http.ts'
 import { openMountedPlugins } from '../mounted-plugins.ts'
 import { openHttpMetrics } from '../pipeline/http-metrics.ts'
 import httpPlugin from '../plugin.ts'
+import { openServedCertificate } from '../server/served-certificate.ts'
 import type { HttpOptions } from '../settings.ts'
 
 export const operator = { authorization: 'Bearer operator-token' }
@@ -72,6 +73,9 @@ export async function httpFixture(
     routes,
     fills: [authenticatorSlot.fill(async requestInfo => session(requestInfo))]
   })
+  const recordedBy = slotReader('http', [plugin, decisionRecorder(decisions)], () => ({}))
+  const servedCertificate = openServedCertificate()
+  const httpMetrics = openHttpMetrics({ servedCertificate })
   const http = await openHttp({
     listen: '127.0.0.1:0',
     tls: null,
@@ -84,8 +88,9 @@ export async function httpFixture(
     filled: slotReader('kernel', [plugin, decisionRecorder(decisions)], () => ({})),
     identity: openIdentity({ store, clock, operatorToken: 'operator-token' }),
     version: '2.0.0',
-    httpMetrics: openHttpMetrics(),
-    recorder: openRecorder({ filled: slotReader('http', [plugin, decisionRecorder(decisions)], () => ({})) }),
+    httpMetrics,
+    servedCertificate,
+    recorder: openRecorder({ filled: recordedBy, log: recordLog(log), httpMetrics }),
     nameRecords: async fault => fault,
     mountedPlugins: openMountedPlugins(),
     site: () => undefined,

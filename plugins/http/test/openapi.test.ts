@@ -96,7 +96,7 @@ t.test('the document matches the validation', async t => {
   t.same(properties.even, { type: 'string' })
   t.same(properties.nothing, { anyOf: [{ type: 'string' }, { type: 'null' }] })
   t.same(names(put), ['id', 'IdempotencyKey', 'IfMatch', 'SessionKey', 'Traceparent'])
-  t.same(Object.keys(put.responses['200'].headers), ['ETag'])
+  t.same(Object.keys(put.responses['200'].headers), ['ETag', 'X-Svc-Token-Expires'])
   t.equal(remove.requestBody, undefined)
   t.equal(remove.responses['204'].content, undefined)
   t.match(paths['/v1/auth/hello'].post, { security: [], parameters: [], requestBody: { required: false } })

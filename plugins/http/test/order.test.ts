@@ -11,6 +11,7 @@ const routes = [
     url: '/v1/things/:id',
     action: 'thing.put',
     access: 'superadmin',
+    needsFresh: true,
     status: 200,
     summary: 'Puts a thing.',
     schema: () => ({
@@ -33,15 +34,17 @@ const routes = [
   })
 ]
 
-/** Reads the caller from the cookie svc_session=USER.ROLE[.temporary]. */
+/** Reads the caller from the cookie svc_session=USER.ROLE[.STATE]. */
 function session({ cookies }: RequestInfo): AuthenticatedCaller | null {
-  const [userId, role, password] = cookies['svc_session']?.split('.') ?? []
+  const [userId, role, state] = cookies['svc_session']?.split('.') ?? []
   if (userId === undefined) return null
   const principal = { userId, role: role === 'user' ? role : 'superadmin', method: 'session' } as const
   return {
     principal,
     requires: 'csrf',
-    ...(password === 'temporary' && { allowedActions: ['password.change'] })
+    ...(state === 'temporary' && { allowedActions: ['password.change'] }),
+    ...(state === 'enrolling' && { enrollmentActions: ['password.change'] }),
+    ...(state === 'stale' && { freshUntil: 0 })
   }
 }
 
@@ -105,7 +108,31 @@ const rows = [
     403,
     'password_change_required'
   ],
+  [
+    'no second factor',
+    'PUT',
+    '/v1/things/1',
+    { cookie: 'svc_session=eve.user.enrolling', ...csrfHeaders, ...json },
+    403,
+    'second_factor_enrollment_required'
+  ],
+  [
+    'a session that is not fresh, of a user',
+    'PUT',
+    '/v1/things/1',
+    { cookie: 'svc_session=eve.user.stale', ...csrfHeaders, ...json },
+    403,
+    'role_required'
+  ],
   ['a user', 'PUT', '/v1/things/1', { ...user, ...wrongType }, 403, 'role_required'],
+  [
+    'a session that is not fresh',
+    'PUT',
+    '/v1/things/1?x=1',
+    { cookie: 'svc_session=eve.superadmin.stale', ...csrfHeaders, ...json },
+    403,
+    'reauthentication_required'
+  ],
   [
     'a wrong media type',
     'PUT',

@@ -32,6 +32,25 @@ t.test('a failure shows its request id and nothing else, and is logged once', as
   ])
 })
 
+t.test('a route without content can have a value for some callers', async t => {
+  const routes = ['/v1/value', '/v1/nothing'].map(url =>
+    defineRoute({
+      method: 'POST',
+      url,
+      action: `thing.${url.slice(4)}`,
+      access: 'public',
+      status: 204,
+      summary: 'Ends.',
+      schema: () => ({ reply: Type.Union([Type.Object({ next: Type.String() }), Type.Null()]) }),
+      run: async (_deps: Kernel) => (url === '/v1/value' ? { next: 'there' } : null)
+    })
+  )
+  const { send } = await httpFixture(t, { routes })
+  const json = { ...operator, 'content-type': 'application/json' }
+  t.match(await send('POST', '/v1/value', json, '{}'), { status: 200, body: { next: 'there' } })
+  t.match(await send('POST', '/v1/nothing', json, '{}'), { status: 204, body: undefined })
+})
+
 t.test('a thrown value that is not an Error is a failure, too', async t => {
   const { send, log } = await httpFixture(t, {
     routes: [get('/v1/break', async () => Promise.reject(undefined))]

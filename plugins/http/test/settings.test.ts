@@ -1,9 +1,11 @@
 // The settings of the plugin at the start of a server, and its origin.
-import { chmodSync } from 'node:fs'
+import { X509Certificate } from 'node:crypto'
+import { chmodSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { testServer } from '../../../kit/test-server.ts'
 import { openCertificate } from '../../certificate/certificate.ts'
+import { certificateExpiry, type ServedCertificate } from '../server/served-certificate.ts'
 
 /** Makes a certificate and its key, 0600. Returns their paths and a data directory. */
 async function certificateFixture(t: Test): Promise<{ cert: string; key: string; data: string }> {
@@ -60,3 +62,32 @@ t.test(
     t.match((await start(both)).server.origin, /^https:/)
   }
 )
+
+t.test('the end of the certificate is known without its files, and a reload replaces it', async t => {
+  const { cert, key, data } = await certificateFixture(t)
+  const keys = { operator_http_tls_cert_path: cert, operator_http_tls_key_path: key }
+  const { server } = await testServer(t, { plugins: [], dir: data, keys })
+  const deps = server.depsOf('http') as unknown as { servedCertificate: ServedCertificate }
+  const find = () =>
+    certificateExpiry(deps.servedCertificate)(
+      { from: 0, after: '', to: Number.MAX_SAFE_INTEGER, take: 10 },
+      null as never // needs no store
+    )
+  const objectOf = (file: string) => `certificate ${new X509Certificate(readFileSync(file)).fingerprint256}`
+  const first = objectOf(cert)
+  rmSync(cert)
+  t.match(await find(), [{ object: first, owner: null }])
+
+  const next = join(data, '..', 'next')
+  mkdirSync(next)
+  await openCertificate(next)
+  const pem = join(next, 'control.pem')
+  const { config } = server.depsOf('http')
+  server.http.renewCertificate?.({
+    ...config,
+    operator_http_tls_cert_path: pem,
+    operator_http_tls_key_path: pem
+  })
+  t.match(await find(), [{ object: objectOf(pem) }])
+  t.not(objectOf(pem), first)
+})

@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { defineCode } from '../../../kernel/base/errors.ts'
 import { defineRoute, type Route } from '../../../kernel/http/route.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
-import { httpFixture, operator, portOf } from './fixture.ts'
+import { httpFixture, operator, portOf, user } from './fixture.ts'
 
 const closed = { additionalProperties: false }
 const Body = Type.Object(
@@ -271,4 +271,28 @@ t.test('a route cannot declare a body of more than 1 MiB', async t => {
     await t.rejects(httpFixture(t, { routes: [{ ...make, bodyBytes }], codes, dir: t.testdir() }), {
       message: `thing.make: bodyBytes must be an integer from 1 to 1048576, got ${bodyBytes}`
     })
+})
+
+t.test('a required property with a default may be left out, and the route gets the default', async t => {
+  const given: unknown[] = []
+  const route = defineRoute({
+    method: 'POST',
+    url: '/v1/levels',
+    action: 'level.set',
+    access: 'user',
+    status: 204,
+    summary: 'Sets a level.',
+    schema: () => ({
+      body: Type.Object({ level: Type.Integer({ default: 5 }) }, { additionalProperties: false }),
+      reply: Type.Void()
+    }),
+    run: async (_deps: Kernel, { body }) => void given.push(body)
+  })
+  const { send } = await httpFixture(t, { routes: [route] })
+  const json = { ...user, 'content-type': 'application/json' }
+
+  t.equal((await send('POST', '/v1/levels', json, '{}')).status, 204)
+  t.equal((await send('POST', '/v1/levels', json, '{"level":7}')).status, 204)
+  t.equal((await send('POST', '/v1/levels', json, '{"level":"x"}')).status, 400)
+  t.same(given, [{ level: 5 }, { level: 7 }])
 })
