@@ -3,6 +3,7 @@ export { cacertHelp } from './api/authorities.ts'
 export { logIn } from './api/login.ts'
 export { checkFilesystem, unsuitableFilesystem } from './server/check-filesystem.ts'
 export { findMount } from './server/find-mount.ts'
+export { type ServerLife, serverLifeSlot } from './server/server-life.ts'
 export { quoteForShell } from './terminal/quote-for-shell.ts'
 
 /** Returns whether a process has locked the data directory. Loads SQLite. */

@@ -24,8 +24,7 @@ import {
   type Manifests
 } from './program/installed-commands.ts'
 import { openProgram } from './program/program.ts'
-import { openConfirm } from './terminal/confirm.ts'
-import { openPrint, type Terminal } from './terminal/print.ts'
+import { openPrint, printable, type Terminal } from './terminal/print.ts'
 import { openStandardOutput, type StandardOutput } from './terminal/standard-output.ts'
 
 /** The command line of a program: the commands of `index` that are in `modules`. */
@@ -73,7 +72,7 @@ export async function runCommandLine(argv: readonly string[], source: Source): P
     }
     const program = openProgram(version, offered, run, {
       writeOut: output.write,
-      writeErr: text => void (isJson || process.stderr.write(text))
+      writeErr: text => void (isJson || process.stderr.write(printable(text)))
     })
     await program.parseAsync(argv, { from: 'user' }).catch(error => {
       if (!(error instanceof CommanderError && error.exitCode === 0)) throw error // 0: it has printed help or the version
@@ -132,19 +131,18 @@ function checkedFile(argv: readonly string[]): string | undefined {
 /** Prints the error in the format of an API reply. */
 function printErrorAsJson({ errorCode: { code }, message, details }: Fault): void {
   process.stderr.write(
-    `${JSON.stringify({ error: { code, message, ...(details && { details }) } }, null, 2)}\n`
+    printable(`${JSON.stringify({ error: { code, message, ...(details && { details }) } }, null, 2)}\n`)
   )
 }
 
 function printError({ errorCode: { code }, message, details = {} }: Fault): void {
   const lines = [
-    `${code}: ${escapeControlChars(message).replaceAll('\\u000a', '\n')}`,
-    ...Object.entries(details).map(
-      ([key, value]) =>
-        `  ${key}: ${escapeControlChars(typeof value === 'string' ? value : JSON.stringify(value))}`
+    printable(`${code}: ${message}`),
+    ...Object.entries(details).map(([key, value]) =>
+      escapeControlChars(`  ${key}: ${typeof value === 'string' ? value : JSON.stringify(value)}`)
     )
   ]
-  if (process.stderr.isTTY) lines.push(`  sluice explain-error ${code}`)
+  if (process.stderr.isTTY) lines.push(escapeControlChars(`  sluice explain-error ${code}`))
   process.stderr.write(`${lines.join('\n')}\n`)
 }
 
@@ -192,7 +190,10 @@ async function execute({ command, filled }: LoadedCommand, given: Args, context:
       process.stdout.isTTY ? terminal() : undefined,
       given['bytes'] === true ? 'exact' : 'short'
     ),
-    confirm: openConfirm({ input: process.stdin, isConfirmed: given['yes'] === true }),
+    confirm: async (...question) => {
+      const { openConfirm } = await import('./terminal/confirm.ts')
+      await openConfirm({ input: process.stdin, isConfirmed: given['yes'] === true })(...question)
+    },
     input: process.stdin,
     env,
     signal: stop.signal,

@@ -42,7 +42,7 @@ export async function tokenFor(origin: string, env: Env): Promise<string | undef
   if (login && Date.parse(login.expires_at) <= systemClock.now())
     throw new Fault(
       unauthenticated,
-      `the login of ${login.user_id} has expired; run sluice login ${login.user_id}`
+      `the login of ${login.user_id} has expired; run sluice login, or sluice login ${login.user_id}`
     )
   return login?.token
 }

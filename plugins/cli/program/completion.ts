@@ -171,29 +171,34 @@ const otherGroups = (name: string, entries: readonly Entry[]): string[] => {
   })
 }
 
+const takesPath = /^--(.+-)?(config|cacert|file|dir)$/
+
 const scripts: Readonly<Record<Shell, (entries: readonly Entry[]) => string>> = {
   bash,
   zsh: entries => `autoload -Uz bashcompinit && bashcompinit\n${bash(entries)}`,
   fish: entries =>
-    [
-      'complete -c sluice -f',
-      ...entries.flatMap(({ name, words, values = [] }) => {
+    entries
+      .flatMap(({ name, words, values = [] }) => {
+        const isGroup = entries.some(entry => entry.name.startsWith(`${name} `))
+        const absent = isGroup ? [words.join(' ')] : otherGroups(name, entries) // the first: a command was chosen
         const seen = [
           ...name.split(' ').flatMap(word => (word === '' ? [] : `__fish_seen_subcommand_from ${word}`)),
-          ...otherGroups(name, entries).map(word => `not __fish_seen_subcommand_from ${word}`)
+          ...absent.map(words => `not __fish_seen_subcommand_from ${words}`)
         ]
         const condition = seen.length === 0 ? '__fish_use_subcommand' : seen.join('; and ')
+        const hasWords = values.length > 0 || words.some(word => !word.startsWith('-')) // else an argument can be a file
         return [
+          ...(hasWords ? [`complete -c sluice -n '${condition}' -f`] : []),
           ...words.map(word =>
             word.startsWith('--')
-              ? `complete -c sluice -n '${condition}' -l ${word.slice(2)}${word === '--config' ? ' -rF' : ''}`
+              ? `complete -c sluice -n '${condition}' -l ${word.slice(2)}${takesPath.test(word) ? ' -rF' : ''}`
               : `complete -c sluice -n '${condition}' -a ${word}`
           ),
           ...values.map(({ place, list }) => {
-            const option = place.startsWith('--') ? ` -l ${place.slice(2)} -r` : ''
+            const option = place.startsWith('--') ? ` -l ${place.slice(2)} -x` : ''
             return `complete -c sluice -n '${condition}'${option} -a '(sluice complete ${list.join(' ')} 2> /dev/null)'`
           })
         ]
       })
-    ].join('\n')
+      .join('\n')
 }

@@ -28,7 +28,7 @@ const convert = (schema: Schema | undefined, given: unknown): unknown => {
 }
 
 /** The JSON Schema keywords that arguments are validated by. */
-interface Schema {
+export interface Schema {
   readonly type?: string
   readonly unit?: Unit // '500M' is a value, too
   readonly const?: unknown
@@ -41,10 +41,13 @@ interface Schema {
   readonly maxItems?: number
 }
 
+/** Returns the values of an enum or a union of literals; none for other schemas. */
+export const choicesIn = (schema: Schema): readonly unknown[] =>
+  schema.enum ?? (schema.anyOf ?? [schema]).flatMap(branch => ('const' in branch ? [branch.const] : []))
+
 /** Returns why the value is invalid, such as 'must be >= 1', or null. */
 function problemOf(schema: Schema, value: unknown): string | null {
-  const choices =
-    schema.enum ?? (schema.anyOf ?? [schema]).flatMap(branch => ('const' in branch ? [branch.const] : []))
+  const choices = choicesIn(schema)
   if (choices.length > 0) return choices.includes(value) ? null : `must be one of ${choices.join(', ')}`
   if (schema.anyOf) {
     const problems = schema.anyOf.map(branch => problemOf(branch, value))

@@ -28,8 +28,8 @@ export type Described = Pick<
 
 interface IndexedCommand extends Described {
   readonly by: string
-  /** Plugins that fill the slots it reads, in dependency order. Null: some fill them only in their manifests. */
-  readonly reads: readonly string[] | null
+  /** Plugins that fill the slots it reads, in dependency order. Null: some fill them only in their manifests. Absent: it reads none. */
+  readonly reads?: readonly string[] | null
   readonly isExtended: boolean // `args` has arguments of other plugins
 }
 
@@ -93,7 +93,7 @@ export class InstalledCommands {
       const builtin = all.filter(({ name }) => name.startsWith('agent '))
       return [...builtin, ...(await this.#installedForAgent())]
     }
-    if (!this.#isKnown && !(chosen?.needs === 'api' && chosen.reads?.length === 0))
+    if (!this.#isKnown && !(chosen?.needs === 'api' && chosen.reads === undefined))
       return (await this.manifests()).commands.map(({ command }) => command)
     const isChanged = ({ isExtended, reads }: IndexedCommand): boolean =>
       isExtended && reads?.every(this.#enabled) !== true
@@ -115,13 +115,14 @@ export class InstalledCommands {
     const entry = this.#options.index.commands.find(entry => entry.name === name)
     const added = entry ? undefined : (await this.#agentCommands)?.find(command => command.name === name)
     if (added) return { command: added, filled: () => [] }
-    if (!entry?.reads || !(this.#isKnown || entry.reads.length === 0)) {
+    const { reads = [] } = entry ?? {}
+    if (!entry || !reads || !(this.#isKnown || entry.reads === undefined)) {
       const found = (await this.manifests()).commands.find(({ command }) => command.name === name)
       if (!found) throw new TypeError(`no plugin has the command ${name}`)
       return found
     }
     const modules = await Promise.all(
-      [entry.by, ...entry.reads.filter(this.#enabled)].map(async plugin => ({
+      [entry.by, ...reads.filter(this.#enabled)].map(async plugin => ({
         name: plugin,
         ...(await this.#options.modules[plugin]?.())
       }))

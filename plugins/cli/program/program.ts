@@ -2,6 +2,7 @@ import { type OutputConfiguration, Command as Program } from 'commander'
 import type { TObject, TSchema } from 'typebox'
 import type { Command } from '../../../kernel/cli/command.ts'
 import { quantityHelp, type Unit } from '../../http/command-exports.ts'
+import { choicesIn, type Schema } from './convert-args.ts'
 import { compareCommands, isHidden, lastSection, sectionOf } from './help-sections.ts'
 import type { Described } from './installed-commands.ts'
 
@@ -103,14 +104,22 @@ function describe(sub: Program, command: Described): void {
     if (positional.includes(name)) continue
     const { short } = schema as { short?: string } // our schema keyword
     const flag = `${short === undefined ? '' : `-${short}, `}${flagOf(name)}`
-    const type = typeOf(schema)
-    const value = type === 'boolean' ? '' : type === 'array' ? ' <value...>' : ' <value>'
+    const value = valuePlaceholder(schema)
     if (isRequired(args, name)) sub.requiredOption(`${flag}${value}`, descriptionOf(schema))
     else sub.option(`${flag}${value}`, descriptionOf(schema))
   }
   for (const [flag, help, fallback] of addedTo(command)) sub.option(flag, help, fallback)
   if (examples.length > 0)
     sub.addHelpText('after', `\nExamples:\n${examples.map(line => `  ${line}`).join('\n')}`)
+}
+
+/** Returns how an option takes its value. A union of boolean and string is true without one. */
+function valuePlaceholder(schema: TSchema): string {
+  const type = typeOf(schema)
+  if (type === 'boolean') return ''
+  if (type === 'array') return ' <value...>'
+  const { anyOf = [] } = schema as { readonly anyOf?: readonly Schema[] }
+  return anyOf.some(branch => branch.type === 'boolean') ? ' [value]' : ' <value>'
 }
 
 /** Returns the flags of a command in the order of its help. */
@@ -123,9 +132,17 @@ export const optionsOf = (command: Described): string[] => [
 
 export const flagOf = (name: string): string => `--${name.replaceAll('_', '-')}`
 
+interface Worded {
+  readonly description?: string
+  readonly unit?: Unit
+  readonly items?: Schema
+}
+
 function descriptionOf(schema: TSchema): string {
-  const { description = '', unit } = schema as { description?: string; unit?: Unit } // our schema keyword
-  return unit === undefined ? description : `${description} Units: ${quantityHelp(unit)}.`
+  const { description = '', unit, items } = schema as Worded // our schema keywords
+  const choices = choicesIn(items ?? {})
+  const values = choices.length > 0 ? ` Values: ${choices.join(', ')}.` : ''
+  return `${description}${values}${unit === undefined ? '' : ` Units: ${quantityHelp(unit)}.`}`
 }
 
 const snake = (options: Args): Args =>

@@ -4,7 +4,7 @@ import { listValues } from './complete-values.ts'
 import type { Described } from './installed-commands.ts'
 
 /**
- * Looks up the arguments of a command whose object does not exist in the lists that complete them. Returns the closest name
+ * After a command has not found an object, looks up its arguments in the lists that complete them. Returns the closest name
  * as '; did you mean NAME?', or ''.
  */
 export async function suggestName(

@@ -6,6 +6,7 @@ import type { Server } from '../../../kernel/kernel.ts'
 import type { LeveledLog } from '../../../kernel/platform/log.ts'
 import type { Plugin } from '../../../kernel/plugin.ts'
 import { type GivenConfig, serverKeys, validateSettings } from '../../../kernel/settings.ts'
+import type { ServerLife } from './server-life.ts'
 
 export interface Reread extends GivenConfig {
   readonly otherPlugins: readonly string[] // names under [plugins] that were added, enabled or disabled since the start
@@ -17,6 +18,7 @@ interface Options {
   readonly started: GivenConfig
   /** Reads and judges the configuration again. Throws Fault if it is invalid. */
   readonly reread: () => Reread
+  readonly life: ServerLife
   readonly log: LeveledLog
 }
 
@@ -31,7 +33,14 @@ interface Key {
 }
 
 /** Returns a function that reloads. Reloads run one at a time. A failed reload changes nothing and is logged. */
-export function openConfigReload({ server, plugins, started, reread, log }: Options): () => Promise<void> {
+export function openConfigReload({
+  server,
+  plugins,
+  started,
+  reread,
+  life,
+  log
+}: Options): () => Promise<void> {
   const own: Values = { ...validateSettings(plugins, started).server }
   let last = Promise.resolve()
 
@@ -78,7 +87,7 @@ export function openConfigReload({ server, plugins, started, reread, log }: Opti
     })
 
   return () => {
-    last = last.then(reload).catch(logRefused)
+    last = last.then(life.reloading).then(reload).catch(logRefused).then(life.ready)
     return last
   }
 }

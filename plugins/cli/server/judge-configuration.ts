@@ -27,7 +27,7 @@ export function judgeConfiguration({
   inDependencyOrder(plugins)
   const { server, configOf } = validateSettings(plugins, given)
   requireDistinctListens(listensIn(server))
-  for (const { name, checkConfig } of plugins) checkConfig?.(configOf(name))
+  for (const { name, checkConfig } of plugins) checkConfig?.({ ...server, ...configOf(name) }, plugins)
   requireStorePassword(server)
   openCodec([...wireMessages, ...plugins.flatMap(({ messages }) => messages ?? [])])
   checkFilesystem(dataDir)

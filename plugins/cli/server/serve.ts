@@ -6,8 +6,10 @@ import { boot, logReleaseFailure, type ServerOptions } from '../../../kernel/ker
 import { openLog } from '../../../kernel/platform/log.ts'
 import { containedClock } from '../../../kernel/platform/plugins/containment.ts'
 import { validateSettings } from '../../../kernel/settings.ts'
-import { openStore } from '../../../kernel/store/open.ts'
+import type { openStore } from '../../../kernel/store/open.ts'
 import { openConfigReload, type Reread } from './config-reload.ts'
+import { openStoreFile } from './open-store-file.ts'
+import { serverLife } from './server-life.ts'
 import { waitForStore } from './wait-for-store.ts'
 import { watchDisk } from './watch-disk.ts'
 
@@ -51,7 +53,7 @@ export async function serve({
       onCopied: copy => log.info('store.copied', 'the store was copied before its migration', { file: copy })
     })
   const openWatched: typeof openStore = (place, stores) => {
-    const open = () => openStore(place, stores, openDisk)
+    const open = () => openStoreFile(place, stores, openDisk)
     if (!isPatient || typeof place === 'string') return open()
     return waitForStore({ open, keys: validateSettings(started.plugins, started).server, log, signal })
   }
@@ -70,6 +72,8 @@ export async function serve({
     log.info('server.stopped', 'stopped; agents keep forwarding')
   })
   done.catch(() => {}) // the caller may await it later
-  const reload = openConfigReload({ server, plugins: started.plugins, started, reread, log })
+  const life = serverLife(server, started.plugins)
+  life.ready()
+  const reload = openConfigReload({ server, plugins: started.plugins, started, reread, life, log })
   return { origin: server.origin, reload, done }
 }

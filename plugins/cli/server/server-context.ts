@@ -17,6 +17,7 @@ import type { Manifests } from '../program/installed-commands.ts'
 import type { Reread } from './config-reload.ts'
 import { isLocked } from './is-locked.ts'
 import { judgeConfiguration } from './judge-configuration.ts'
+import { openStoreFile } from './open-store-file.ts'
 import { dataDirOf, type GivenKeys, logOptions, readServerKeys } from './read-server-keys.ts'
 import { serve } from './serve.ts'
 
@@ -47,7 +48,12 @@ export function openServerContext(
   return {
     keys() {
       throwProblems(pluginProblems(context.plugins))
-      return validateSettings(context.plugins, { ...keys(), sections: context.sections }).server
+      const given = { ...keys(), sections: context.sections }
+      const { server, configOf } = validateSettings(context.plugins, given)
+      return {
+        ...server,
+        plugins: Object.fromEntries(context.plugins.map(({ name }) => [name, configOf(name)]))
+      }
     },
     dataDir: () => dataDirOf(keys().keys),
     stores: [kernelStore, ...context.plugins],
@@ -60,9 +66,8 @@ export function openServerContext(
     },
     async open(plugin) {
       const current = keys()
-      const { depsOf, releases } = await wire(
-        optionsOf(context, current, await openLog(logOptions(current.keys)))
-      )
+      const options = optionsOf(context, current, await openLog(logOptions(current.keys)))
+      const { depsOf, releases } = await wire({ ...options, openStore: openStoreFile })
       acquired.defer(() => releases.run())
       return depsOf(plugin)
     },

@@ -50,13 +50,16 @@ export function watchDisk(file: string, { onFailure, onCopied }: Options): Disk 
 
 function refusalFor(code: string, cause: Error, file: string): string | null {
   if (/BUSY|LOCKED/.test(code)) return `another program has locked ${file}; end it`
-  return code.startsWith('IOERR') ? refusalOf(file) : reasonOf(cause)
+  return code.startsWith('IOERR') ? writeRefusal(file) : reasonOf(cause)
 }
 
-const codeOf = (error: Error): string => ('code' in error ? String(error.code) : '')
+export const codeOf = (error: Error): string => ('code' in error ? String(error.code) : '')
 
-/** Returns the reason if a quota or a read-only filesystem caused an I/O error, or null for a failing disk. SQLite does not tell. */
-function refusalOf(file: string): string | null {
+/**
+ * Returns why the filesystem refuses writes: it is full or read-only, or a quota is used up. Returns null if it does not, as with
+ * a failing disk: SQLite has the same error for both.
+ */
+export function writeRefusal(file: string): string | null {
   const probe = `${file}.probe`
   try {
     writeFileSync(probe, Buffer.alloc(4096), { mode: 0o600, flush: true })

@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import { Fault, wrongUsage } from '../../../kernel/base/errors.ts'
 import type { CommandCall } from '../../../kernel/cli/command.ts'
+import { printable } from './print.ts'
 
 interface Options {
   readonly input: NodeJS.ReadableStream
@@ -16,9 +17,9 @@ export const openConfirm =
       if (unattended === 'proceed') return
       throw new Fault(wrongUsage, `standard input is not a terminal: ${question} Give --yes`)
     }
-    for (const loss of await losses()) process.stderr.write(`  ${loss}\n`)
+    for (const loss of await losses()) process.stderr.write(`  ${printable(loss)}\n`)
     const terminal = createInterface({ input, output: process.stderr })
-    const answer = await terminal.question(`${question} [y/N] `)
+    const answer = await terminal.question(`${printable(question)} [y/N] `)
     terminal.close()
     if (!/^y(es)?$/i.test(answer.trim())) throw new Fault(wrongUsage, 'not confirmed; nothing was changed')
   }

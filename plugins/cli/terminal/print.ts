@@ -8,7 +8,7 @@ type Cell = Column<never>
 
 /** The terminal to print on. Without one, tables are complete, with exact times and without colors. */
 export interface Terminal {
-  readonly width: number
+  readonly width: number // 0 if unknown, as on a serial console: tables are complete
   readonly now: number // ms since 1970
   readonly paint: (style: Style, text: string) => string
 }
@@ -17,14 +17,30 @@ type Style = 'bold' | 'green' | 'yellow' | 'red'
 /** Numbers of bytes and bits in tables: '1.5 MB', or all digits. */
 type Numbers = 'short' | 'exact'
 
-/** Prints results as tables or JSON. `out` writes to standard output, `err` to standard error. */
+// Line breaks, tabs, and the colors of Print.paint.
+const csi = '\u001b\\['
+const kept = new RegExp(`(\n|\t|${csi}(?:1|22|31|32|33|39)m)`)
+
+/**
+ * Escapes control and bidirectional characters except line breaks, tabs and our colors, so that text of a server cannot
+ * manipulate the terminal. JSON and TOML keep their meaning: these characters are only in strings, where the escape is valid.
+ */
+export const printable = (text: string): string =>
+  text
+    .split(kept)
+    .map((part, at) => (at % 2 === 1 ? part : escapeControlChars(part)))
+    .join('')
+
+/** Prints results as tables or JSON. `writeOut` writes to standard output, `writeErr` to standard error. */
 export function openPrint(
   output: 'table' | 'json',
-  out: (text: string) => void,
-  err: (text: string) => void,
+  writeOut: (text: string) => void,
+  writeErr: (text: string) => void,
   terminal?: Terminal,
   numbers: Numbers = 'short'
 ): Print {
+  const out = (text: string): void => writeOut(printable(text))
+  const err = (text: string): void => writeErr(printable(text))
   const json = (value: object): void => out(JSON.stringify(value, null, 2))
   return {
     format: output,
@@ -79,7 +95,7 @@ function table(rows: readonly Row[], given: readonly Cell[] | undefined, { termi
     const width = texts.reduce((max, cell) => Math.max(max, widthOf(cell)), widthOf(name))
     return { width, isRigid: name.endsWith('_id') || texts.every(isExact) }
   })
-  const widths = fit(measured, terminal?.width ?? Number.POSITIVE_INFINITY)
+  const widths = fit(measured, terminal?.width || Number.POSITIVE_INFINITY)
   const line = (row: readonly string[], paint: (name: string, cell: string) => string): string =>
     widths
       .map((width, at) => {

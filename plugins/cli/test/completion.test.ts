@@ -13,7 +13,11 @@ const command = (name: string, args = {}): Command =>
 const values = (kind: string) => Type.String({ values: [`/v1/${kind}s`, `${kind}_id`] })
 
 const commands = [
-  command('backup', { to: Type.String(), dry_run: Type.Optional(Type.Boolean()) }),
+  command('backup', {
+    to: Type.String(),
+    key_file: Type.Optional(Type.String()),
+    dry_run: Type.Optional(Type.Boolean())
+  }),
   command('client list'),
   command('client rename', { new_name: Type.String() }),
   {
@@ -49,7 +53,7 @@ t.test('bash completes commands, groups and options', { skip }, async t => {
     [['client', ''], 'list rename'],
     [['client', 'rename', '--n'], '--new-name'],
     [['client', 'rename', 'paris', '--o'], '--output'],
-    [['backup', 'file', '--'], '--to --dry-run --config --bytes --output --help'],
+    [['backup', 'file', '--'], '--to --key-file --dry-run --config --bytes --output --help'],
     [['--c'], '--config'],
     [['--config', 'server.toml', 'client', ''], 'list rename'],
     [['--config', '=', 'server.toml', 'client', 'r'], 'rename'], // bash splits --config=FILE like this
@@ -173,6 +177,37 @@ t.test(
   }
 )
 
+t.test(
+  'fish offers the commands of a group once, not after one was chosen',
+  { skip: without('fish') },
+  async t => {
+    const offers = async (line: string) =>
+      runIn(t, 'fish', `${await script('fish')}\nfunction sluice; echo v1; end\ncomplete -C 'sluice ${line}'`)
+        .lines
+    const words = async (line: string) => (await offers(line)).map(text => text.split('\t')[0])
+
+    t.same(await words('token '), ['key', 'list'])
+    t.same(await words('token key '), ['move'])
+    t.same(await words('token key move '), ['v1'])
+    t.same(await words('rule move '), ['v1'])
+    t.same(await words('rule remove v1 '), ['v1'])
+    t.ok((await words('rule move --b')).includes('--by'))
+  }
+)
+
+t.test('fish offers files where a command has no other values', { skip: without('fish') }, async t => {
+  const text = await script('fish')
+  const offers = (line: string) => {
+    const { lines } = runIn(t, 'fish', `${text}\nfunction sluice; echo v1; end\ncomplete -C 'sluice ${line}'`)
+    return lines.map(offer => offer.split('\t')[0])
+  }
+
+  t.same(offers('backup '), ['file'])
+  t.same(offers('backup --key-file '), ['file'])
+  t.same(offers('rule move --by '), ['v1'])
+  t.notOk(offers('').includes('file'))
+})
+
 t.test('the scripts for zsh and fish have the same completions', async t => {
   t.match(await script('zsh'), /bashcompinit[\s\S]*complete .*-F _sluice sluice/)
   t.match(
@@ -186,7 +221,7 @@ t.test('the scripts for zsh and fish have the same completions', async t => {
   )
   t.match(
     await script('fish'),
-    /from move' -l by -r -a '\(sluice complete \/v1\/users user_id 2> \/dev\/null\)'/
+    /from move' -l by -x -a '\(sluice complete \/v1\/users user_id 2> \/dev\/null\)'/
   )
 })
 

@@ -35,6 +35,13 @@ t.test('output to a pipe is never cut', async t => {
   t.match(printed([{ name: 'x'.repeat(500) }]), 'x'.repeat(500))
 })
 
+t.test('a terminal of unknown width shows all columns', async t => {
+  const { out, err } = print([{ name: 'web', description: 'x'.repeat(500) }], 0)
+
+  t.match(out, `web   ${'x'.repeat(500)}`)
+  t.same(err, [])
+})
+
 t.test('columns align by display width', async t => {
   const lines = printed([
     { name: '東京', state: 'up' },
@@ -118,4 +125,32 @@ t.test('bytes and bits have short numbers with a unit; --bytes prints all digits
   t.equal(formatSize(999), '999 B')
   t.equal(formatSize(Number.MAX_SAFE_INTEGER), '9.0 PB')
   t.equal(formatRate(1_200_000), '1.2 Mbit/s')
+})
+
+t.test('text of a server cannot manipulate the terminal, in any format', async t => {
+  const hostile = '\u001b]0;x\u0007\u001b[8m\u202e\u009b31m'
+  const escaped = '\\u001b]0;x\\u0007\\u001b[8m\\u202e\\u009b31m'
+  const written: string[] = []
+  const write = (text: string) => written.push(text)
+  const paint = (_: string, text: string) => `\u001b[32m${text}\u001b[39m`
+  const table = openPrint('table', write, write, { width: 80, now, paint })
+  table.done(`a\n\t${hostile}`, {})
+  table.note(hostile)
+  table.value('uri', hostile)
+  table.text(hostile)
+  table.data({ id: 'x' }, undefined, hostile)
+  table.done(table.paint('active'), {})
+  openPrint('json', write, write).data({ name: hostile })
+
+  t.same(written, [
+    `a\n\t${escaped}`,
+    escaped,
+    escaped,
+    escaped,
+    'id  x',
+    escaped,
+    '\u001b[32mactive\u001b[39m',
+    `{\n  "name": "${escaped}"\n}`
+  ])
+  t.equal(JSON.parse(written.at(-1) ?? '').name, hostile)
 })

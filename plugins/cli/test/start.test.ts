@@ -49,7 +49,7 @@ for (const [argv, exit] of [
       packages.filter(name => name !== 'ulid'),
       ['commander']
     )
-    t.ok(loaded.length < 83, `${loaded.length} modules`)
+    t.ok(loaded.length < 80, `${loaded.length} modules`)
   })
 
 t.test('no API command loads manifests, ORM, schemas, wire or log', async t => {

@@ -65,6 +65,24 @@ t.test('a start on a filesystem without durable storage fails with 78', { skip }
   })
 })
 
+t.test(
+  'a start with a damaged store fails with 78 and a remedy',
+  { skip: notOnPostgres('it is a file of SQLite') },
+  async t => {
+    const dir = privateDir(t)
+    writeFileSync(join(dir, 'sluice.db'), 'no database'.repeat(1000), { mode: 0o600 })
+
+    t.match(await failedStart(dir), {
+      exit: 78,
+      stderr: /^startup\.store_unusable: .*sluice\.db is damaged: .*run sluice restore/
+    })
+    t.match(await sluice(['reset-password', 'root', '--temporary', '--data-dir', dir], freePorts), {
+      code: 78,
+      stderr: /^startup\.store_unusable: /
+    })
+  }
+)
+
 t.test('a start with an invalid directory, certificate, plugin, address or token fails with 78', async t => {
   const dir = t.testdir({ file: '', 'other.pem': 'no certificate' })
   const config = join(dir, 'server.toml')

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Type } from '../../../kernel/cli/args.ts'
-import { ClientArg } from '../../clients/exports.ts'
+import { ClientArg } from '../../clients/command-exports.ts'
 import { RuleArg, ruleValues } from '../../rules/command-exports.ts'
 import { suggestName } from '../program/suggest-name.ts'
 

@@ -115,3 +115,18 @@ t.test('--cacert makes a command trust a self-signed server, and its login remem
   t.equal(statSync(join(dir, 'profile', 'sluice', 'credentials.json')).mode & 0o777, 0o600)
   t.notMatch(readFileSync(join(dir, 'profile', 'sluice', 'credentials.json'), 'utf8'), /PRIVATE/)
 })
+
+t.test('the error of a hostile server cannot manipulate the terminal', async t => {
+  const hostile = '\u001b]0;x\u0007\u202e'
+  const error = { code: `busy${hostile}`, message: hostile, details: { [hostile]: `a\n${hostile}` } }
+  const server = createPlain((_, reply) =>
+    reply.writeHead(503, { 'content-type': 'application/json' }).end(JSON.stringify({ error }))
+  )
+  const origin = `http://127.0.0.1:${await listenOnFreePort(t, server)}`
+
+  const { stderr } = await list(origin)
+  t.match(stderr, 'busy\\u001b]0;x\\u0007\\u202e: \\u001b]0;x\\u0007\\u202e')
+  const json = await sluice(['client', 'list', '--output', 'json'], { SVC_SERVER: origin, SVC_TOKEN: 'x' })
+  t.match(JSON.parse(json.stderr), { error })
+  for (const text of [stderr, json.stderr]) t.notMatch(text, /[^\P{C}\n]/u, 'no control character is raw')
+})
