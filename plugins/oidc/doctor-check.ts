@@ -1,0 +1,114 @@
+// The check `sign_in` of `sluice doctor`: asks each provider as a sign-in does, and judges `password_sign_in`.
+import { Fault, reasonOf } from '../../kernel/base/errors.ts'
+import { type DoctorContext, defineCheck, type Finding } from '../doctor/exports.ts'
+import {
+  authoritiesOf,
+  type Provider,
+  providersIn,
+  redirectUriOf,
+  secretOf
+} from './provider/provider-config.ts'
+import { openProviderFetch, ProviderUnavailable } from './provider/provider-fetch.ts'
+import type { Config } from './settings.ts'
+
+type FindingId =
+  | 'sign_in.file_unusable'
+  | 'sign_in.provider_silent'
+  | 'sign_in.secret_refused'
+  | 'sign_in.no_logout'
+  | 'sign_in.locked_out'
+  | 'sign_in.no_alternative'
+
+export const signInCheck = defineCheck<FindingId>({
+  name: 'sign_in',
+  roles: ['server'],
+  findings: {
+    'sign_in.file_unusable': {
+      status: 'fail',
+      when: 'the file with the client secret or the authorities of a provider cannot be used',
+      remedy: 'correct the file, its owner or its mode, as the message says'
+    },
+    'sign_in.provider_silent': {
+      status: 'fail',
+      when: 'a provider does not answer, or not as a provider does, so nobody signs in there',
+      remedy: 'check issuer and extra_ca_file of the provider, and the network path to it'
+    },
+    'sign_in.secret_refused': {
+      status: 'fail',
+      when: 'a provider refuses the client secret in the file: it has expired or is wrong',
+      remedy: 'make a new secret at the provider, and write it into client_secret_file; it works at once'
+    },
+    'sign_in.no_logout': {
+      status: 'warn',
+      when: 'logout is provider, but the provider has no address for a logout',
+      remedy: 'set logout = "local" for this provider'
+    },
+    'sign_in.locked_out': {
+      status: 'fail',
+      when: 'password_sign_in is off, and no superadmin has an identity at a configured provider: the next start is refused',
+      remedy: 'set password_sign_in = "superadmins", and run sluice identity add USER PROVIDER SUB'
+    },
+    'sign_in.no_alternative': {
+      status: 'warn',
+      when: 'password_sign_in is superadmins, and no provider is configured: other users cannot sign in',
+      remedy: 'add a provider, or set password_sign_in = "all"'
+    }
+  },
+  async run({ keys, query }) {
+    const publicOrigin = (keys['operator_http_public_origin'] as string | undefined) ?? null // checked
+    const providers = providersIn(configIn(keys), publicOrigin)
+    const found = await Promise.all([
+      judgePasswords(keys['password_sign_in'], providers, query),
+      ...providers.map(provider => askProvider(provider, redirectUriOf(provider, publicOrigin ?? '')))
+    ])
+    const findings = found.flat()
+    if (findings.length > 0) return findings
+    return [{ ok: providers.length === 1 ? '1 provider answers' : `${providers.length} providers answer` }]
+  }
+})
+
+/** Returns the section of this plugin. */
+const configIn = ({ plugins }: DoctorContext['keys']): Config =>
+  (plugins as { readonly oidc?: Config } | undefined)?.oidc ?? { providers: {} } // checked
+
+type Findings = readonly Finding<FindingId>[]
+
+async function askProvider(provider: Provider, redirectUri: string): Promise<Findings> {
+  const { name } = provider
+  try {
+    const hasSecret = secretOf(provider) !== null // one in the environment of the service is not known here
+    const { openProviderClient } = await import('./provider/provider-client.ts') // loads slowly
+    const now = () => performance.now()
+    const fetch = openProviderFetch({ authorities: authoritiesOf(provider), report: () => {}, now })
+    const client = openProviderClient({ provider, fetch, now })
+    const logoutUrl = await client.logoutUrl(redirectUri)
+    const findings: Finding<FindingId>[] = []
+    if (hasSecret && (await client.refusesSecret(redirectUri)))
+      findings.push({ id: 'sign_in.secret_refused', message: `${name} refuses the client secret` })
+    if (provider.logout === 'provider' && logoutUrl === null)
+      findings.push({ id: 'sign_in.no_logout', message: `${name} has no usable end_session_endpoint` })
+    return findings
+  } catch (error) {
+    if (error instanceof ProviderUnavailable)
+      return [{ id: 'sign_in.provider_silent', message: `${name}: ${error.message}` }]
+    if (error instanceof Fault) return [{ id: 'sign_in.file_unusable', message: reasonOf(error) }]
+    throw error
+  }
+}
+
+async function judgePasswords(
+  policy: unknown,
+  providers: readonly Provider[],
+  query: DoctorContext['query']
+): Promise<Findings> {
+  if (policy === 'superadmins' && providers.length === 0)
+    return [{ id: 'sign_in.no_alternative', message: 'only superadmins can sign in' }]
+  if (policy !== 'off') return []
+  const identities = await query<{ provider: string }>(
+    'oidc_identity',
+    `select provider from oidc_identity join kernel_user on kernel_user.id = user_id
+     where role = 'superadmin' and not disabled`
+  )
+  if (identities.some(({ provider }) => providers.some(({ name }) => name === provider))) return []
+  return [{ id: 'sign_in.locked_out', message: 'no superadmin can sign in' }]
+}
