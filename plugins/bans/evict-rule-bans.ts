@@ -47,7 +47,7 @@ async function surplusByOwner(
   const left = new Map(Object.entries(counts))
   const taken = new Map<string, number>()
   for (let i = 0; i < surplus; i++) {
-    const [largest = ''] = [...left].reduce((one, other) => (other[1] > one[1] ? other : one), ['', 0])
+    const [largest] = left.entries().reduce((one, other) => (other[1] > one[1] ? other : one))
     left.set(largest, (left.get(largest) ?? 0) - 1)
     taken.set(largest, (taken.get(largest) ?? 0) + 1)
   }

@@ -1,6 +1,6 @@
 import { Type } from '../../kernel/cli/args.ts'
 import { type Api, type Column, defineCommand } from '../../kernel/cli/command.ts'
-import { ClientArg, findClientId } from '../clients/exports.ts'
+import { ClientArg, findClientId } from '../clients/command-exports.ts'
 import { seesAll } from '../http/command-exports.ts'
 import { UserArg, userIds } from '../users/command-exports.ts'
 import { quotasKind } from './document-kind.ts'

@@ -4,7 +4,7 @@ import { connectionSlot } from '../../kernel/control/peers.ts'
 import { metricsSlot } from '../../kernel/metrics.ts'
 import { definePlugin } from '../../kernel/plugin.ts'
 import { removingSlot } from '../clients/exports.ts'
-import { documentSchemaSlot } from '../http/exports.ts'
+import { documentSchemaSlot, noticeKind } from '../http/exports.ts'
 import { committedSlot } from '../stats/exports.ts'
 import { removalSlot as userRemovingSlot } from '../users/exports.ts'
 import { fills as commandFills, commands } from './commands.ts'
@@ -13,6 +13,7 @@ import { explains } from './explain.ts'
 import { levelSlot } from './exports.ts'
 import { openMetrics } from './metrics.ts'
 import { Quota0001 } from './migrations/0001-quota.ts'
+import { openQuotaNotice, type QuotaNotice } from './notice.ts'
 import { quotaNotFound } from './quota-reader.ts'
 import { openQuotas, type Quotas, type Services } from './quotas.ts'
 import { requirement, unsupported } from './requirement.ts'
@@ -23,6 +24,7 @@ import { messages } from './wire.ts'
 
 interface Deps extends Services {
   readonly quotas: Quotas
+  readonly quotaNotice: QuotaNotice
 }
 
 export default definePlugin<Deps>({
@@ -35,7 +37,10 @@ export default definePlugin<Deps>({
   keys,
   codes: [quotaNotFound, unsupported, invalidQuotaSize, invalidBillingAnchor],
   store: { entities: [Quota], migrations: [{ name: '0001-quota', class: Quota0001 }] },
-  services: { quotas: asFunction(openQuotas).singleton() },
+  services: {
+    quotas: asFunction(openQuotas).singleton(),
+    quotaNotice: asFunction(openQuotaNotice).singleton()
+  },
   slots: [levelSlot],
   fills: [
     requirement,
@@ -43,6 +48,8 @@ export default definePlugin<Deps>({
     objectKindSlot.fillWith(({ quotas }: Deps) => quotas.kind),
     connectionSlot.fillWith(({ quotas }: Deps) => quotas.connection),
     metricsSlot.fillWith(openMetrics),
+    noticeKind('quota', ({ quotaNotice }: Deps) => quotaNotice.source),
+    levelSlot.fillWith(({ quotaNotice }: Deps) => quotaNotice.reached),
     committedSlot.fillWith(({ quotas }: Deps) => quotas.onCommitted),
     removingSlot.fillWith(({ quotas }: Deps) => quotas.lifecycle.clientRemoved),
     userRemovingSlot.fillWith(({ quotas }: Deps) => ({ remove: quotas.lifecycle.userRemoved })),

@@ -114,7 +114,7 @@ async function find({ user_id: userId, client_id: clientId }: PairParams, deps: 
 async function save(
   pair: PairParams,
   change: Call['change'],
-  { clock, config, control, clients, rules, filled }: Services,
+  { clock, config, control, clients, rules, filled, log }: Services,
   work: (em: EntityManager) => Promise<Quota>
 ): Promise<QuotaRow> {
   const clientId = pair.client_id
@@ -131,7 +131,7 @@ async function save(
       enforced: false,
       updatedAt: now
     }
-    const quota = await notifyLevels(withExhaustion(changed, now), { nowMs: now, filled }, em)
+    const quota = await notifyLevels(withExhaustion(changed, now), { nowMs: now, filled, log }, em)
     const stored = await em.findOne(Quota, { clientId, userId })
     await em.upsert(Quota, quota)
     await recordExhaustion(stored, quota, { rules, em })

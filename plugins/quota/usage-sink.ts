@@ -26,7 +26,7 @@ export const openUsageSink =
       const { userId, clientId } = quota
       const before = rollOver(quota, nowMs)
       const counted = withCommitted(before, spent.get(`${userId} ${clientId}`) ?? [], nowMs)
-      const after = await notifyLevels(counted, { nowMs, filled }, em)
+      const after = await notifyLevels(counted, { nowMs, filled, log }, em)
       const { periodStart, used, credit, exhaustedAt, levelNotified } = after
       const usage = { periodStart, used, credit, exhaustedAt, levelNotified }
       await em.nativeUpdate(Quota, { userId, clientId }, usage)

@@ -50,7 +50,7 @@ export const withExhaustion = (quota: Quota, nowMs: number): Quota => ({
 })
 
 /**
- * Returns the time from which bytes count, in Unix seconds. If the clock was set back to before the period, all new bytes
+ * Bytes count after this time, in Unix seconds. If the clock was set back to before the period, all new bytes
  * count in that period.
  */
 export const countedSince = ({ periodStart, createdAt }: Quota, nowMs: number): number =>
@@ -59,8 +59,8 @@ export const countedSince = ({ periodStart, createdAt }: Quota, nowMs: number): 
 const spanSecs = { minute: 60, hour: 3600 } as const
 
 /**
- * Adds committed bytes to a quota in its current period. A minute or hour counts in the period in which it ends, as on
- * the agent.
+ * Adds committed bytes to a quota in its current period. A minute or hour counts in the period of its end, as on the
+ * agent.
  */
 export function withCommitted(quota: Quota, committed: readonly CommittedBytes[], nowMs: number): Quota {
   const since = countedSince(quota, nowMs)

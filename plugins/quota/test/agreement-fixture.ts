@@ -2,7 +2,7 @@
 import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { writeBundle } from '../../../agent/link/bundle.ts'
+import { writeBundle } from '../../../agent/stream/bundle.ts'
 import { type FakeClock, fakeClock } from '../../../kit/fake-clock.ts'
 import { bundleOf, startTestAgent, type TestAgent } from '../../../test/agent/test-agent.ts'
 import rules from '../../rules/agent.ts'

@@ -72,3 +72,22 @@ t.test('levels are notified again in the next period', async t => {
 
   t.same(percents(), [80, 80])
 })
+
+t.test('a plugin that fails at a level does not stop the statistics of the client', async t => {
+  const listener = definePlugin({
+    name: 'listener',
+    version: '1.0.0',
+    kernel: '^2.0.0',
+    needs: { quota: '^1.0.0' },
+    fills: [levelSlot.fill(() => Promise.reject(new Error('no mail server')))]
+  })
+  const on = await quotaFixture(t, { plugins: [...plugins, listener] })
+  await on.put({ monthly_bytes: 100 })
+  await on.use(90, 1)
+
+  t.match(await on.status(), { bytes_used: 90 })
+  t.match(
+    on.log.filter(({ event }) => event === 'quota.listener_failed'),
+    [{ fields: { plugin: 'listener', error: /no mail server/ } }]
+  )
+})
