@@ -5,7 +5,15 @@ import { join } from './join.ts'
 import { lowPorts, requireStartable } from './preconditions.ts'
 import { remainingPaths, removeUnit, requireOwnUnit } from './uninstall.ts'
 import type { Role, Unit } from './unit.ts'
-import { presentConfig, programPath, unit_dir, unitFile, unitText, writeUnit } from './unit-file.ts'
+import {
+  ownNotifies,
+  presentConfig,
+  programPath,
+  unit_dir,
+  unitFile,
+  unitText,
+  writeUnit
+} from './unit-file.ts'
 
 const role = Type.Union([Type.Literal('server'), Type.Literal('agent')], { description: 'server or agent.' })
 const install = defineCommand({
@@ -32,7 +40,8 @@ const install = defineCommand({
     const unit: Unit = {
       role,
       user,
-      configFile: config === undefined ? null : pathArgument('--config-file', config)
+      configFile: config === undefined ? null : pathArgument('--config-file', config),
+      notifies: ownNotifies()
     }
     if (args.print === true) return print.text(unitText(unit).trimEnd())
     requireStartable(unit, programPath())

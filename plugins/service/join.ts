@@ -9,7 +9,15 @@ import { ownVersion } from '../../kernel/platform/version.ts'
 import { requireStartable } from './preconditions.ts'
 import { isSystemdRunning, loadedUnitFile, systemctl } from './systemctl.ts'
 import type { Unit } from './unit.ts'
-import { mayWrite, presentConfig, programPath, unit_dir, unitFile, writeUnit } from './unit-file.ts'
+import {
+  mayWrite,
+  ownNotifies,
+  presentConfig,
+  programPath,
+  unit_dir,
+  unitFile,
+  writeUnit
+} from './unit-file.ts'
 
 const serviceDir = '/var/lib/sluice-agent'
 const service = 'sluice-agent.service'
@@ -39,7 +47,7 @@ export const join = defineCommand({
   positional: ['uri'],
   needs: 'nothing',
   async run({ args, env, input, print, signal }) {
-    const { readUri } = await import('../../agent/link/read-uri.ts')
+    const { readUri } = await import('../../agent/stream/read-uri.ts')
     const isService = args.service === true
     const config = args.config ?? (isService ? presentConfig('agent') : undefined)
     const configFile = config === undefined ? null : pathArgument('--config', config)
@@ -76,7 +84,7 @@ function planService(
   { user, unit_dir: dir }: { readonly user?: string; readonly unit_dir?: string },
   configFile: string | null
 ): Plan {
-  const unit: Unit = { role: 'agent', user: user ?? null, configFile }
+  const unit: Unit = { role: 'agent', user: user ?? null, configFile, notifies: ownNotifies() }
   const own = unitFile('agent', dir)
   if (!mayWrite(own))
     throw new Fault(
@@ -93,7 +101,7 @@ function planService(
 async function enroll(start: AgentStart, uri: string, signal: AbortSignal) {
   const { enrollAgent } = await import('../../agent/main.ts')
   const { readAgentConfig } = await import('../../agent/config.ts')
-  const { readBundle } = await import('../../agent/link/bundle.ts')
+  const { readBundle } = await import('../../agent/stream/bundle.ts')
   const before = readBundle(joinPath(readAgentConfig(start).state_dir, 'bundle.json'))
   const { client_id, client_name: name, server_endpoint, token } = await enrollAgent(start, uri, signal)
   return { name, isNew: before?.token !== token, client_id, server_endpoint }

@@ -4,7 +4,8 @@ import { dirname, join } from 'node:path'
 import { Fault, reasonOf, wrongUsage } from '../../kernel/base/errors.ts'
 import { Type } from '../../kernel/cli/args.ts'
 import { pathArgument } from '../../kernel/platform/path-problem.ts'
-import { formatUnit, type Role, type Unit } from './unit.ts'
+import { loadModule } from '../../native/load.ts'
+import { formatUnit, type Notifies, type Role, type Unit } from './unit.ts'
 
 /** The option --unit-dir. */
 export const unit_dir = Type.Optional(
@@ -24,6 +25,9 @@ export const programPath = (): string => process.argv[1] ?? ''
 
 export const unitText = (unit: Unit): string =>
   formatUnit(unit, [process.argv[0] ?? process.execPath, realpathSync(programPath())])
+
+/** A service can feed a watchdog only with the native addon. */
+export const ownNotifies = (): Notifies => (loadModule().ok ? 'itself' : 'systemd-notify')
 
 export function writeUnit(file: string, unit: Unit): void {
   try {

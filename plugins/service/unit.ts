@@ -5,10 +5,28 @@ import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 
 export type Role = 'server' | 'agent'
 
+/** How the program reports its state to systemd: 'itself', with the native addon, or by the program 'systemd-notify'. */
+export type Notifies = 'itself' | 'systemd-notify'
+
 export interface Unit {
   readonly role: Role
   readonly user: string | null // null: allocated by systemd
   readonly configFile: string | null
+  readonly notifies: Notifies
+}
+
+const notify: Readonly<Record<Notifies, string>> = {
+  itself: `
+Type=notify
+NotifyAccess=main
+# The event loop reports twice in this time that it runs. A server or agent that hangs is restarted.
+WatchdogSec=30s
+# The default, SIGABRT, would write a core dump, which contains secrets.
+WatchdogSignal=SIGKILL`.trim(),
+  // The sender is a child process. Without the native addon nothing can feed a watchdog.
+  'systemd-notify': `
+Type=notify
+NotifyAccess=all`.trim()
 }
 
 // Omits MemoryDenyWriteExecute, because V8 compiles code, and PrivateUsers, because it prevents ports below 1024.
@@ -45,7 +63,7 @@ UMask=0077`.trim()
 
 /** Returns a unit that starts a program. The second argument is the start of its process.argv, with absolute paths. */
 export function formatUnit(
-  { role, user, configFile }: Unit,
+  { role, user, configFile, notifies }: Unit,
   [node = '', program = '']: readonly string[]
 ): string {
   if (user !== null && !/^[a-z_][a-z0-9_-]{0,31}$/.test(user))
@@ -54,6 +72,7 @@ export function formatUnit(
     EXEC: [node, program].map(quote).join(' '),
     ARGS: configFile === null ? '' : ` --config ${quote(configFile)}`,
     USER: user === null ? 'DynamicUser=yes' : `User=${user}\nGroup=${user}`,
+    NOTIFY: notify[notifies],
     SANDBOX: sandbox
   }
   const [, ...lines] = template(role).split('\n') // without the comment about the template

@@ -11,7 +11,7 @@ function judged(t: Test, role: Role, line: string): () => void {
   t.teardown(() => rmSync(dir, { recursive: true }))
   const configFile = join(dir, 'config.toml')
   writeFileSync(configFile, `${line}\n`)
-  return () => requireStartable({ role, user: 'root', configFile }, process.execPath)
+  return () => requireStartable({ role, user: 'root', configFile, notifies: 'itself' }, process.execPath)
 }
 
 t.test(

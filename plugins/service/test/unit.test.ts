@@ -10,13 +10,13 @@ const skip = spawnSync('systemd-analyze', ['--version']).error
   ? 'systemd-analyze is not installed here'
   : false
 const argv = [process.execPath, import.meta.filename]
-const plain = { user: null, configFile: null }
+const plain = { user: null, configFile: null, notifies: 'itself' } as const
 
 for (const role of roles)
   t.test(`the unit of the ${role} is valid, with an exposure level of 1.5 at most`, { skip }, async t => {
     for (const user of [null, 'root']) {
       const file = join(t.testdir(), `sluice-${role}.service`)
-      writeFileSync(file, formatUnit({ role, user, configFile: null }, argv))
+      writeFileSync(file, formatUnit({ ...plain, role, user }, argv))
 
       const verified = spawnSync('systemd-analyze', ['verify', file], { encoding: 'utf8' })
       const security = spawnSync('systemd-analyze', ['security', '--offline=true', '--threshold=15', file], {
@@ -37,6 +37,9 @@ t.test('the units have one capability, many descriptors, and no restart that wou
     t.match(unit, /^AmbientCapabilities=CAP_NET_BIND_SERVICE$/m)
     t.match(unit, /^LimitNOFILE=1048576$/m)
     t.match(unit, /^DynamicUser=yes$/m)
+    t.match(unit, /^Type=notify$/m)
+    t.match(unit, /^NotifyAccess=main$/m)
+    t.match(unit, /^WatchdogSec=30s$/m)
     t.notMatch(unit, /@[A-Z]+@/)
   }
   t.match(server, /^RestartPreventExitStatus=2 78$/m)
@@ -45,12 +48,25 @@ t.test('the units have one capability, many descriptors, and no restart that wou
 })
 
 t.test('user and configuration are inserted and quoted for systemd', async t => {
-  const unit = formatUnit({ role: 'server', user: 'sluice', configFile: '/etc/my sluice/100%.toml' }, argv)
+  const unit = formatUnit(
+    { ...plain, role: 'server', user: 'sluice', configFile: '/etc/my sluice/100%.toml' },
+    argv
+  )
 
   t.match(unit, /^User=sluice\nGroup=sluice$/m)
   t.match(unit, / server --config "\/etc\/my sluice\/100%%\.toml"$/m)
   t.throws(
-    () => formatUnit({ role: 'server', user: 'a\nExecStartPre=x', configFile: null }, argv),
+    () => formatUnit({ ...plain, role: 'server', user: 'a\nExecStartPre=x' }, argv),
     /not a valid name of a system user/
   )
+})
+
+t.test('a program without the native addon has systemd-notify report its state, and no watchdog', async t => {
+  const units = roles.map(role => formatUnit({ ...plain, role, notifies: 'systemd-notify' }, argv))
+
+  for (const unit of units) {
+    t.match(unit, /^Type=notify$/m)
+    t.match(unit, /^NotifyAccess=all$/m, 'the sender is a child process')
+    t.notMatch(unit, /^Watchdog/m)
+  }
 })
