@@ -7,8 +7,8 @@ import { Client } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { listFilterSlots, listFilters, seesAll } from '../http/exports.ts'
 import { isApproved } from './admissions.ts'
-import { type ClientRow, toClientRow, toClientRows } from './client-row.ts'
-import { type Clients, visibleSlot } from './exports.ts'
+import { type ClientRow, toClientRows, withoutAddresses } from './client-row.ts'
+import { type Clients, namedSlot, visibleSlot } from './exports.ts'
 import { refuseUnknown } from './get-client.ts'
 
 const idsPerQuery = 1000
@@ -40,10 +40,13 @@ export function openFilters({ filled }: Pick<Kernel, 'filled'>): Filters {
 
 /** Returns the methods that read the clients that the user may see. */
 export function openReads({ store, control, clock, filled }: Kernel) {
+  /** Returns the clients that the user sees with their addresses. */
+  const openIds = async (userId: string, em: EntityManager): Promise<Scope> =>
+    union(await Promise.all(filled(visibleSlot).map(({ value: visible }) => visible(userId, em))))
+
   const visibleIds: Clients['visibleIds'] = async (userId, em) => {
-    const ids = await Promise.all(filled(visibleSlot).map(({ value: visible }) => visible(userId, em)))
-    const scopes = ids.filter(scope => scope !== 'all')
-    return scopes.length < ids.length ? 'all' : [...new Set(scopes.flat())]
+    const named = await Promise.all(filled(namedSlot).map(({ value }) => value(userId, em)))
+    return union([await openIds(userId, em), ...named])
   }
 
   /** Returns a condition for the clients that the user may see. */
@@ -52,13 +55,20 @@ export function openReads({ store, control, clock, filled }: Kernel) {
     return ids === 'all' ? {} : { id: { $in: [...ids] } }
   }
 
+  async function toRows(clients: readonly Client[], caller: Principal, em: EntityManager) {
+    const rows = await toClientRows(clients, { peers: control.peers, clock, filled, principal: caller }, em)
+    const open = seesAll(caller) ? 'all' : await openIds(caller.userId, em)
+    return open === 'all'
+      ? rows
+      : rows.map(row => (open.includes(row.client_id) ? row : withoutAddresses(row)))
+  }
+
   const list = (query: Readonly<Record<string, unknown>>, principal: Principal): PagedRows<ClientRow> => ({
     async page(after, take, em) {
       const wanted = listFilters.where(filled(listFilterSlots.client), query)
       const where = { $and: [await visibleTo(principal, em), { id: { $gt: after } }, wanted] }
       const page = await em.find(Client, where, { orderBy: { id: 'asc' }, limit: take })
-      const rows = await toClientRows(page, { peers: control.peers, clock, filled }, em)
-      return rows.map(row => ({ key: row.client_id, row }))
+      return (await toRows(page, principal, em)).map(row => ({ key: row.client_id, row }))
     }
   })
 
@@ -76,8 +86,16 @@ export function openReads({ store, control, clock, filled }: Kernel) {
   const read: Clients['read'] = (id, principal) =>
     store.read(async em => {
       const client = await em.findOne(Client, { $and: [{ id }, await visibleTo(principal, em)] })
-      return toClientRow(client ?? refuseUnknown(), { peers: control.peers, clock, filled }, em)
+      const [row] = await toRows(client ? [client] : [], principal, em)
+      return row ?? refuseUnknown()
     })
 
   return { visibleIds, list, count, read }
+}
+
+type Scope = readonly string[] | 'all'
+
+const union = (scopes: readonly Scope[]): Scope => {
+  const ids = scopes.filter(scope => scope !== 'all')
+  return ids.length < scopes.length ? 'all' : [...new Set(ids.flat())]
 }

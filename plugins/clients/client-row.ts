@@ -2,6 +2,7 @@ import type { EntityManager } from '@mikro-orm/sql'
 import { type Static, Type } from 'typebox'
 import { type Clock, timestamp, timestampOrNull } from '../../kernel/base/clock.ts'
 import type { Peers } from '../../kernel/control/peers.ts'
+import type { Principal } from '../../kernel/http/principal.ts'
 import { ClientId, closed, orNull, timeOf } from '../../kernel/http/schema.ts'
 import type { Client } from '../../kernel/identity/entities.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
@@ -69,15 +70,16 @@ interface Services {
   readonly peers: Pick<Peers, 'find'>
   readonly clock: Clock
   readonly filled: SlotReader
+  readonly principal?: Principal | null // the caller; null or absent: one who sees everything
 }
 
 export async function toClientRows(
   clients: readonly Client[],
-  { peers, clock, filled }: Services,
+  { peers, clock, filled, principal = null }: Services,
   em: EntityManager
 ): Promise<ClientRow[]> {
   const ids = clients.map(({ id }) => id)
-  const fields = await recordFields.load(fieldsIn(filled), ids, em)
+  const fields = await recordFields.show(fieldsIn(filled), ids, { principal, em })
   const conflicts = await loadConflicts(ids, clock.now(), em)
   const admissions = await loadAdmissions(ids, em)
   return clients.map(client => ({
@@ -92,6 +94,14 @@ export async function toClientRow(client: Client, services: Services, em: Entity
   if (!row) throw new TypeError(`client ${client.id} has no row`)
   return row
 }
+
+/** Hides where the client is. */
+export const withoutAddresses = (row: ClientRow): ClientRow => ({
+  ...row,
+  address: null,
+  remote_addr: null,
+  instance_conflict: null
+})
 
 /** Only `peers` knows if the client is connected; the store has past connections. */
 function toCoreRow(

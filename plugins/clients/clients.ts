@@ -1,4 +1,5 @@
 import type { EntityManager } from '@mikro-orm/sql'
+import type { Clock } from '../../kernel/base/clock.ts'
 import { defineCode, Fault } from '../../kernel/base/errors.ts'
 import type { PagedRows } from '../../kernel/http/list-route.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
@@ -34,7 +35,7 @@ export interface ClientAdministration extends Clients {
 }
 
 export function openClients(kernel: Kernel): ClientAdministration {
-  const { clock, control, identity, filled } = kernel
+  const { clock, control, filled } = kernel
   const rowServices = { peers: control.peers, clock, filled }
   return {
     ...openReads(kernel),
@@ -58,13 +59,13 @@ export function openClients(kernel: Kernel): ClientAdministration {
       const client = await getClient(id, em)
       if (Object.keys(part).length > 0) await em.nativeUpdate(Client, { id }, part)
       await recordFields.patch(fieldsIn(filled), id, { body: fields, em })
-      if (Object.keys(fields).length > 0) await notifyChanged(client, filled, em)
+      await notifyChanged(client, filled, em)
       return toClientRow({ ...client, ...part }, rowServices, em)
     },
 
     async revoke(id, em) {
       const client = await getClient(id, em)
-      if (client.tokenHash) await identity.recordSpentToken(em, id, client.tokenHash)
+      await recordSpentToken(client, clock, em)
       const revokedAt = client.revokedAt ?? clock.now()
       await em.nativeUpdate(Client, { id }, { tokenHash: null, revokedAt })
       noteToken(em, client, { tokenHash: null, revokedAt, now: clock.now() })
@@ -85,6 +86,11 @@ export function openClients(kernel: Kernel): ClientAdministration {
   }
 }
 
+/** Records the token of an agent, which ends now. Its later use is answered with `token_revoked`. */
+async function recordSpentToken({ id, tokenHash }: Client, clock: Clock, em: EntityManager): Promise<void> {
+  if (tokenHash) await em.upsert(SpentToken, { hash: tokenHash, clientId: id, spentAt: clock.now() })
+}
+
 type Values = Readonly<Record<string, unknown>>
 
 interface ClientPart {
@@ -103,7 +109,7 @@ async function notifyChanged(
 
 type Tokens = Pick<Clients, 'enroll' | 'findByToken' | 'isTokenAvailable' | 'replaceToken' | 'endSession'>
 
-function openTokens({ clock, identity, control, filled }: Kernel): Tokens {
+function openTokens({ clock, control, filled }: Kernel): Tokens {
   return {
     async enroll({ fields: values, admission = null, ...client }, em) {
       const id = newId(clock.now())
@@ -125,8 +131,7 @@ function openTokens({ clock, identity, control, filled }: Kernel): Tokens {
 
     async replaceToken(id, tokenHash, em) {
       const client = await getClient(id, em)
-      if (client.tokenHash && client.tokenHash !== tokenHash)
-        await identity.recordSpentToken(em, id, client.tokenHash)
+      if (client.tokenHash !== tokenHash) await recordSpentToken(client, clock, em)
       await em.nativeUpdate(Client, { id }, { tokenHash, revokedAt: null })
       noteToken(em, client, { tokenHash, revokedAt: null, now: clock.now() })
       return client

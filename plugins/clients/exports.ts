@@ -7,15 +7,21 @@ import type { KeyClients, NewAdmission } from './admissions.ts'
 import type { ClientRow } from './client-row.ts'
 
 export { ClientArg, clientNameAmbiguous, clientNames, findClient, findClientId } from './client-argument.ts'
-export { clientPending } from './codes.ts'
+export { clientInUse, clientPending, clientRevoked } from './codes.ts'
 export { conflictShownMs } from './conflict-time.ts'
-export { invalidClientAddress, invalidClientName, isReservedName } from './name-and-address.ts'
+export { invalidClientAddress, invalidClientName, isBareHost, isReservedName } from './name-and-address.ts'
 
 /** Returns the ids of clients that a caller with the role user may see. The user sees the union of all results. */
 export const visibleSlot =
   defineSlot<(userId: string, em: EntityManager) => Promise<readonly string[] | 'all'>>('clients.visible')
 
-/** Called in the transaction that enrolls or approves a client, or changes fields of other plugins. */
+/**
+ * Returns the ids of more clients that the user may see, without their addresses. `clients.visible` shows them, too.
+ */
+export const namedSlot =
+  defineSlot<(userId: string, em: EntityManager) => Promise<readonly string[] | 'all'>>('clients.named')
+
+/** Called in the transaction that enrolls, approves or changes a client. */
 export const changedSlot =
   defineSlot<(client: Pick<Client, 'id'>, em: EntityManager) => Promise<void>>('clients.changed')
 
@@ -26,6 +32,9 @@ export const revokingSlot =
 /** Called in the transaction that deletes a client. */
 export const removingSlot =
   defineSlot<(client: Client, em: EntityManager) => Promise<void>>('clients.removing')
+
+/** An error of fillers of `clients.removing`, for OpenAPI. */
+export const removalErrorSlot = defineSlot<ErrorCode>('clients.removal-error')
 
 export interface NewClient extends Pick<Client, 'name' | 'address' | 'tokenHash'> {
   readonly fields: Readonly<Record<string, unknown>> // of other plugins, parsed
@@ -38,7 +47,7 @@ export interface Clients {
   get(id: string, em: EntityManager): Promise<Client>
   /** Throws `client_not_found` also for a client that the caller must not see. */
   read(id: string, principal: Principal): Promise<ClientRow>
-  /** Returns the ids of the clients that a caller with the role user may see. */
+  /** Returns the ids of the clients that a caller with the role user may see, with or without their addresses. */
   visibleIds(userId: string, em: EntityManager): Promise<readonly string[] | 'all'>
   /** Counts the clients that the user may see, and those of them that are connected. */
   count(principal: Principal, em: EntityManager): Promise<{ total: number; connected: number }>
@@ -62,7 +71,7 @@ export interface Clients {
   /** Returns the host name, with a suffix if a client has this name or no client may have it. */
   freeName(hostName: string, em: EntityManager): Promise<string>
   enroll(client: NewClient, em: EntityManager): Promise<Client>
-  /** Returns the client whose agent has this token now. */
+  /** Returns the client with this token now. */
   findByToken(tokenHash: string, em: EntityManager): Promise<Client | null>
   /** Returns a fault `client_pending` for each of these clients that waits for an approval: it must have no rules. */
   pendingFaults(ids: readonly string[], em: EntityManager): Promise<ReadonlyMap<string, Fault>>

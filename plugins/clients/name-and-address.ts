@@ -32,7 +32,8 @@ export function normalizeAddress(given: string | null): string | null {
   throw new Fault(invalidClientAddress, `the address is not a bare host: ${hint}`)
 }
 
-function isBareHost(host: string): boolean {
+/** True for a DNS name or an IP address without a port, brackets or a zone. */
+export function isBareHost(host: string): boolean {
   if (isIP(host) !== 0) return !host.includes('%') // a zone id is only valid on one machine
   const name = host.replace(/\.$/, '')
   const labels = name.split('.')

@@ -5,14 +5,21 @@ import { definePlugin } from '../../kernel/plugin.ts'
 import { type Act, listFilterSlots, listOptionSlots, recordFieldSlots } from '../http/exports.ts'
 import { openClientExpiry, roundMs } from './client-expiry.ts'
 import { clientNotRevoked, openClients } from './clients.ts'
-import { clientNotPending, clientPending } from './codes.ts'
+import { clientInUse, clientNotPending, clientPending, clientRevoked } from './codes.ts'
 import { commands } from './commands.ts'
 import { Admission, InstanceConflictRow } from './entities.ts'
-import { changedSlot, clientNameAmbiguous, removingSlot, revokingSlot, visibleSlot } from './exports.ts'
+import {
+  changedSlot,
+  clientNameAmbiguous,
+  namedSlot,
+  removalErrorSlot,
+  removingSlot,
+  revokingSlot,
+  visibleSlot
+} from './exports.ts'
 import { conflictHooks } from './instance-conflicts.ts'
 import { openMetrics } from './metrics.ts'
 import { Clients0001 } from './migrations/0001-clients.ts'
-import { Clients0002 } from './migrations/0002-admission.ts'
 import { invalidClientAddress, invalidClientName } from './name-and-address.ts'
 import { type RouteDeps, routes } from './routes.ts'
 
@@ -29,6 +36,8 @@ export default definePlugin<Deps>({
   needs: { http: '^1.0.0' },
   codes: [
     clientNotRevoked,
+    clientInUse,
+    clientRevoked,
     clientPending,
     clientNotPending,
     clientNameAmbiguous,
@@ -37,16 +46,15 @@ export default definePlugin<Deps>({
   ],
   store: {
     entities: [InstanceConflictRow, Admission],
-    migrations: [
-      { name: '0001-clients', class: Clients0001 },
-      { name: '0002-admission', class: Clients0002 }
-    ]
+    migrations: [{ name: '0001-clients', class: Clients0001 }]
   },
   exports: { clients: asFunction(openClients).singleton() },
   slots: [
     visibleSlot,
+    namedSlot,
     changedSlot,
     revokingSlot,
+    removalErrorSlot,
     removingSlot,
     recordFieldSlots.client,
     listFilterSlots.client,

@@ -1,7 +1,9 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { EntityManager } from '@mikro-orm/sql'
 import { type Static, type TObject, Type } from 'typebox'
 import { clientNotFound } from '../../kernel/base/errors.ts'
 import { defineList } from '../../kernel/http/list-route.ts'
-import { defineRoute, type Resource } from '../../kernel/http/route.ts'
+import { defineRoute, type FieldChange, type Resource } from '../../kernel/http/route.ts'
 import { ClientId, closed } from '../../kernel/http/schema.ts'
 import { Client } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
@@ -10,7 +12,8 @@ import { listFilterSlots, listFilters, recordFields } from '../http/exports.ts'
 import { pendingFaults } from './admissions.ts'
 import { Address, ClientName, clientRow, fieldsIn } from './client-row.ts'
 import { type ClientAdministration, clientNotRevoked } from './clients.ts'
-import { clientNotPending } from './codes.ts'
+import { clientInUse, clientNotPending } from './codes.ts'
+import { removalErrorSlot } from './exports.ts'
 import {
   invalidClientAddress,
   invalidClientName,
@@ -30,7 +33,7 @@ const client = (id: string, filled: SlotReader): Resource => ({
   async version(em) {
     const found = await em.findOne(Client, { id })
     if (!found) return null
-    const fields = (await recordFields.load(fieldsIn(filled), [id], em))(id)
+    const fields = await loadFields(id, filled, em)
     const isPending = (await pendingFaults([id], em)).has(id)
     return [
       found.name,
@@ -41,6 +44,9 @@ const client = (id: string, filled: SlotReader): Resource => ({
     ]
   }
 })
+
+const loadFields = async (id: string, filled: SlotReader, em: EntityManager) =>
+  (await recordFields.load(fieldsIn(filled), [id], em))(id)
 
 const list = defineList({
   url: '/v1/clients',
@@ -134,14 +140,25 @@ const update = defineRoute({
       ...recordFields.errors(fieldsIn(filled))
     ]
   }),
-  run: ({ clients, filled }: RouteDeps, { body, change, params: { client_id: id } }) => {
+  async run({ clients, filled }: RouteDeps, { body, change, params: { client_id: id } }) {
     const { client_name: name, address, ...fields } = body
     const part = {
       ...(name !== undefined && { name: normalizeName(name) }),
       ...(address !== undefined && { address: normalizeAddress(address) }),
       fields
     }
-    return change(client(id, filled), em => clients.update(id, part, em))
+    let changes: readonly FieldChange[] = []
+    const resource = { ...client(id, filled), changes: () => changes }
+    const row = await change(resource, async em => {
+      const before = await loadFields(id, filled, em)
+      const row = await clients.update(id, part, em)
+      const after = await loadFields(id, filled, em)
+      changes = Object.entries(after)
+        .map(([field, to]) => ({ field, from: before[field] ?? null, to }))
+        .filter(({ from, to }) => !isDeepStrictEqual(from, to))
+      return row
+    })
+    return row
   },
   replay: ({ clients }, { principal }, id) => clients.read(id, principal)
 })
@@ -184,7 +201,16 @@ const remove = defineRoute({
   status: 204,
   summary: 'Deletes a revoked client.',
   description: 'Also deletes its rules, quotas, limits and grants.',
-  schema: () => ({ params, reply: Type.Void(), errors: [clientNotFound, clientNotRevoked] }),
+  schema: filled => ({
+    params,
+    reply: Type.Void(),
+    errors: [
+      clientNotFound,
+      clientNotRevoked,
+      clientInUse,
+      ...filled(removalErrorSlot).map(({ value }) => value)
+    ]
+  }),
   run: ({ clients, filled }: RouteDeps, { change, params: { client_id: id } }) =>
     change(client(id, filled), em => clients.remove(id, em))
 })

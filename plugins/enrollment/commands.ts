@@ -1,6 +1,6 @@
 import { Type } from '../../kernel/cli/args.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
-import { ClientArg, findClient } from '../clients/exports.ts'
+import { ClientArg, findClient } from '../clients/command-exports.ts'
 import { addedArgs, addedBody, recordOptionSlots } from '../http/command-exports.ts'
 import { installSlot } from './command-exports.ts'
 import { keyCommands } from './key-commands.ts'

@@ -18,7 +18,6 @@ import { openKeyMetrics } from './key-metrics.ts'
 import { type KeyRouteDeps, routes as keyRoutes } from './key-routes.ts'
 import { enrollmentKeyNotFound } from './key-schema.ts'
 import { Enrollment0001 } from './migrations/0001-enrollment.ts'
-import { Enrollment0002 } from './migrations/0002-keys.ts'
 import { redeem, welcomeParts } from './redeem.ts'
 import { type RouteDeps, routes } from './routes.ts'
 import { invalidEnrollmentTtl, keys } from './schema.ts'
@@ -38,10 +37,7 @@ export default definePlugin<Deps>({
   codes: [invalidEnrollmentTtl, enrollmentNotFound, enrollmentKeyNotFound, ...redeemCodes],
   store: {
     entities: [Enrollment, EnrollmentKey],
-    migrations: [
-      { name: '0001-enrollment', class: Enrollment0001 },
-      { name: '0002-keys', class: Enrollment0002 }
-    ]
+    migrations: [{ name: '0001-enrollment', class: Enrollment0001 }]
   },
   services: {
     enrollments: asFunction(openEnrollments).singleton(),

@@ -7,7 +7,7 @@ interface Issued {
 
 /** The command is the last line of the result, so that a script can take it with `tail -n 1`. */
 export function printCommand<I extends Issued>(print: Print, issued: I, columns: readonly Column<I>[]): void {
-  if (/^svc:\/\/(127\.|localhost)/.test(issued.uri))
+  if (/^(localhost|127\.[\d.]+|\[::1\])$/.test(new URL(issued.uri).hostname))
     print.note(
       'only agents on the host of the server reach this address; for other hosts run sluice settings set-endpoint'
     )

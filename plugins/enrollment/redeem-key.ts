@@ -82,11 +82,12 @@ async function judge(
   const key = await em.findOne(EnrollmentKey, { keyHash: hashOf(code) })
   const over = key && isOver(key, latest(clock))
   if (!key || over === 'expired') return refuseUnknown()
-  const holder = await clients.findByToken(tokenHash, em)
+  const isAvailable = await clients.isTokenAvailable(tokenHash, null, em)
+  const holder = await clients.findByToken(tokenHash, em) // last: the same request may have been made at another server
   const serverEndpoint = await requireEndpoint(endpoint, em)
   if (holder) return { redeemed: toRedeemed(holder, serverEndpoint) }
   if (over === 'spent') return refuseUnknown()
-  if (!(await clients.isTokenAvailable(tokenHash, null, em))) return refuseUsedToken()
+  if (!isAvailable) return refuseUsedToken()
   const { total = 0, pending = 0 } = (await clients.countByKey([key.id], em)).get(key.id) ?? {}
   if (key.maxUses == null && total >= keyBounds.clients)
     return refuseFull(`has ${total} clients already; delete some, or create another key`)

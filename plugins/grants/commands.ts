@@ -1,7 +1,7 @@
 import { Fault, roleRequired, wrongUsage } from '../../kernel/base/errors.ts'
 import { Type, Yes } from '../../kernel/cli/args.ts'
-import { defineCommand } from '../../kernel/cli/command.ts'
-import { clientNames } from '../clients/exports.ts'
+import { type Api, defineCommand } from '../../kernel/cli/command.ts'
+import { clientNames, findClientId } from '../clients/command-exports.ts'
 import {
   addedArgs,
   addedBody,
@@ -19,24 +19,38 @@ const columns = [
   'user_id',
   'client_id',
   'client_name',
+  'use',
   'listen_port_start',
   'listen_port_end',
   'protocols',
   'targets',
+  'entries',
   'note'
 ]
 
 const create = defineCommand({
   name: 'grant create',
-  summary: 'Let a user create rules on a client.',
+  summary: 'Let a user create rules on a client, or use it as an exit.',
   examples: [
     'sluice grant create ann paris 8000-8999',
-    'sluice grant create ann paris 443 --target 10.0.0.0/8:443 db.example:5432'
+    'sluice grant create ann paris 443 --target 10.0.0.0/8:443 db.example:5432',
+    'sluice grant create ann office --exit --entry paris --target 10.0.0.0/8'
   ],
   args: Type.Object({
     user: UserArg,
     client: Type.String({ description: 'Id or unique name of a client, or * for all.', ...clientNames }),
-    ports: Type.String({ description: 'Listen ports: p, or a range such as 8000-8999.' }),
+    ports: Type.Optional(
+      Type.String({ description: 'Listen ports: p, or a range such as 8000-8999. Not with --exit.' })
+    ),
+    exit: Type.Optional(
+      Type.Boolean({ description: 'The client dials and forwards for rules of the user on other clients.' })
+    ),
+    entry: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'With --exit: clients of the rules, by id or unique name. Default: any.',
+        ...clientNames
+      })
+    ),
     protocol: Type.Optional(Type.Array(Type.String(), { description: 'tcp (default), udp, or both.' })),
     target: Type.Optional(
       Type.Array(Type.String(), {
@@ -49,11 +63,11 @@ const create = defineCommand({
   reads: [recordOptionSlots.grant],
   extraArgs: filled => addedArgs(filled(recordOptionSlots.grant)),
   async run({ api, args, filled, print }) {
-    const { user, client, ports, protocol = ['tcp'], target, note } = args
+    const { user, client, protocol = ['tcp'], target, note } = args
     const body = {
       user_id: user,
       ...(client === '*' ? { client_id: client } : { client }),
-      ...parsePorts(ports),
+      ...(args.exit ? await exitTerms(args, api) : listenTerms(args)),
       protocols: protocol,
       ...(target && { targets: target }),
       ...(note !== undefined && { note }),
@@ -114,6 +128,24 @@ export const fills = [grantsKind]
 function withHint(error: unknown): never {
   if (!(error instanceof Fault) || error.errorCode.code !== roleRequired.code) throw error
   throw new Fault(error.errorCode, `${error.message}; to list your own grants, add --own`, { cause: error })
+}
+
+interface GivenTerms {
+  readonly ports?: string
+  readonly entry?: readonly string[]
+}
+
+async function exitTerms({ ports, entry }: GivenTerms, api: Api) {
+  if (ports !== undefined)
+    throw new Fault(wrongUsage, `an exit grant has no listen ports: omit ${ports}, or --exit`)
+  const entries = entry && (await Promise.all(entry.map(client => findClientId(api, client))))
+  return { use: 'exit', ...(entries && { entries }) }
+}
+
+function listenTerms({ ports, entry }: GivenTerms) {
+  if (entry !== undefined) throw new Fault(wrongUsage, '--entry needs --exit')
+  if (ports === undefined) throw new Fault(wrongUsage, 'give PORTS, or --exit')
+  return parsePorts(ports)
 }
 
 /** Parses 'p' or 'a-b'. */

@@ -1,4 +1,4 @@
-// Grants in the document of `apply`, matched by user, client, ports and protocols. Only the note and fields that other
+// Grants in the document of `apply`, matched by use, user, client, ports and protocols. Only the note and fields that other
 // plugins add can change in place.
 import { isDeepStrictEqual } from 'node:util'
 import {
@@ -24,7 +24,12 @@ export const grantsKind = documentKindSlot.fill({
       id: String(grant_id)
     }))
   },
-  resolve({ client, client_id, ...more }, context) {
+  resolve({ client, client_id, ...given }, context) {
+    const { entries } = given
+    const more = {
+      ...given,
+      ...(Array.isArray(entries) && { entries: entries.map(entry => context.clientId(entry)) })
+    }
     const named = client_id ?? client
     if (named === undefined) return more // the server refuses it
     return { ...more, client_id: named === '*' ? '*' : context.clientId(named) }
@@ -33,16 +38,25 @@ export const grantsKind = documentKindSlot.fill({
     const body = { ...context.defaults(name), ...entry }
     return { key: matchKey(body), body, id: '' }
   },
-  format({ body: { client_id, ...rest } }, context) {
-    const absent = context.defaults(name)
+  format({ body: { client_id, entries, ...rest } }, context) {
+    const absent: DocumentEntry = {
+      ...context.defaults(name),
+      use: 'listen',
+      listen_port_start: null,
+      listen_port_end: null
+    }
     const present = Object.entries(rest).filter(
       ([key, value]) => !(key in absent && isDeepStrictEqual(value, absent[key]))
     )
-    return { ...Object.fromEntries(present), client: context.clientName(client_id) }
+    return {
+      ...Object.fromEntries(present),
+      ...(Array.isArray(entries) && { entries: entries.map(entry => context.clientName(entry)) }),
+      client: context.clientName(client_id)
+    }
   },
   label({ body }, context) {
     const { user_id, client_id, listen_port_start: from, listen_port_end: to = from, protocols } = body
-    const ports = from === to ? from : `${from}-${to}`
+    const ports = body['use'] === 'exit' ? 'exit' : from === to ? from : `${from}-${to}`
     return ['grant', user_id, context.clientName(client_id), ports, protocols].filter(part => part).join(' ')
   },
   create: ({ body }, { api }) => api.send('POST', '/v1/grants', body),
@@ -55,7 +69,8 @@ export const grantsKind = documentKindSlot.fill({
 
 const grantPath = ({ id }: DocumentItem): string => `/v1/grants/${encodeURIComponent(id)}`
 
-const matchKey = (body: DocumentEntry): string =>
-  ['user_id', 'client_id', 'listen_port_start', 'listen_port_end', 'protocols']
-    .map(property => body[property])
-    .join(' ')
+const matchKey = ({ use = 'listen', ...body }: DocumentEntry): string =>
+  [
+    use,
+    ...['user_id', 'client_id', 'listen_port_start', 'listen_port_end', 'protocols'].map(key => body[key])
+  ].join(' ')

@@ -1,6 +1,6 @@
 import type { Kernel } from '../../kernel/plugin.ts'
 import { type DocumentSchema, recordFields } from '../http/exports.ts'
-import { normalizeGrant } from './grants.ts'
+import { normalizeGrant } from './parse-grant.ts'
 import { bodyErrors } from './routes.ts'
 import { type CreateBody, createBody, fieldsIn } from './schema.ts'
 

@@ -8,10 +8,12 @@ export const Grant = defineEntity({
     id: p.string().length(26).primary(),
     userId: p.string().length(32).index('grants_user_id_index'),
     clientId: p.string().length(26).nullable().index('grants_client_id_index'), // null: every client
-    portFrom: p.integer(),
+    use: p.string().length(6).default('listen').$type<'listen' | 'exit'>(),
+    portFrom: p.integer(), // 0 for an exit grant, which has no ports
     portTo: p.integer(),
     protocols: p.json().$type<readonly ('tcp' | 'udp')[]>(),
     targets: p.json().$type<readonly string[] | null>().nullable(), // in the form of formatTarget; null: any
+    entries: p.json().$type<readonly string[] | null>().nullable(), // of an exit grant: ids of clients, sorted; null: any
     note: p.string().length(255).nullable(),
     createdAt: p.bigint('number') // ms since 1970, UTC
   }

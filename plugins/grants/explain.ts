@@ -1,37 +1,52 @@
-import { type Explainer, type ExplainStep, explainSlot } from '../rules/exports.ts'
-import { covers } from './admission.ts'
+import { type Explainer, type ExplainStep, explainSlot, type Rules } from '../rules/exports.ts'
+import { covers, coversExit, pathClients, uncoveredClient } from './coverage.ts'
 import { Grant } from './entities.ts'
 
-/** Lists the grants that cover the rule. An exempt rule needs none. */
-export const grantExplainer = explainSlot.fill({
-  async explain({ rule, clientId, isExempt }, em) {
-    if (isExempt) return []
-    const { owner, protocol, listen_port: listenFrom, listen_port_end } = rule
-    const listenTo = listen_port_end ?? listenFrom
-    const checkedRule = {
-      parent: null,
-      owner,
-      clientId,
-      protocol,
-      listenFrom,
-      listenTo,
-      targets: rule.targets
+interface Deps {
+  readonly rules: Pick<Rules, 'matching'>
+}
+
+/** Lists the grants that cover the rule and its paths. An exempt rule needs none. */
+export const grantExplainer = explainSlot.fillWith(
+  ({ rules }: Deps): Explainer => ({
+    async explain({ id, isExempt }, em) {
+      const [rule] = isExempt ? [] : await rules.matching({ id }, em)
+      if (!rule) return []
+      const { owner } = rule
+      const grants = await em.find(Grant, { userId: owner })
+      const covering = grants.filter(grant => covers(grant, rule))
+      if (covering.length === 0)
+        return [
+          stop(
+            owner,
+            'target_denied',
+            `no grant of ${owner} covers this rule any more, so no target is allowed`
+          )
+        ]
+      const steps = covering.map(grant => pass(grant, 'a grant', 'this port'))
+      const via = uncoveredClient(grants, rule)
+      if (via === null) {
+        const isUsed = (grant: Grant) => pathClients(rule).some(id => coversExit(grant, rule, id))
+        return [...steps, ...grants.filter(isUsed).map(grant => pass(grant, 'an exit grant', 'the path'))]
+      }
+      const text = `no exit grant of ${owner} covers client ${via} any more, so no target behind a path is allowed`
+      const step = stop(via, 'exit_not_granted', text)
+      const isElsewhere = rule.targets.some(({ path = [] }) => path.length === 0)
+      return [...steps, isElsewhere ? { ...step, verdict: 'info' } : step]
     }
-    const covering = (await em.find(Grant, { userId: owner })).filter(grant => covers(grant, checkedRule))
-    if (covering.length === 0)
-      return [
-        {
-          kind: 'grant',
-          id: owner,
-          verdict: 'stop',
-          reason: 'target_denied',
-          text: `no grant of ${owner} covers this rule any more, so no target is allowed`
-        }
-      ]
-    return covering.map(({ id, targets }): ExplainStep => {
-      const allowed = targets == null ? 'any target' : `the targets ${targets.join(', ')}`
-      const text = `a grant of ${owner} allows this port and ${allowed}`
-      return { kind: 'grant', id, verdict: 'pass', reason: null, text }
-    })
-  }
-} satisfies Explainer)
+  })
+)
+
+const stop = (id: string, reason: string, text: string): ExplainStep => ({
+  kind: 'grant',
+  id,
+  verdict: 'stop',
+  reason,
+  text
+})
+
+function pass({ id, userId, targets }: Grant, what: string, allows: string): ExplainStep {
+  const allowed = targets == null ? 'any target' : `the targets ${targets.join(', ')}`
+  const text = `${what} of ${userId} allows ${allows} and ${allowed}`
+  return { kind: 'grant', id, verdict: 'pass', reason: null, text }
+}

@@ -1,36 +1,22 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { EntityManager } from '@mikro-orm/sql'
+import { maxTargetMatches } from '../../agent/wire/target-match.ts'
 import { timestamp } from '../../kernel/base/clock.ts'
-import {
-  clientNotFound,
-  defineCode,
-  Fault,
-  invalidSchema,
-  limitReached,
-  userNotFound
-} from '../../kernel/base/errors.ts'
+import { clientNotFound, defineCode, Fault, limitReached, userNotFound } from '../../kernel/base/errors.ts'
 import type { PagedRows } from '../../kernel/http/list-route.ts'
-import type { Call, Resource } from '../../kernel/http/route.ts'
+import type { Call, FieldChange, Resource } from '../../kernel/http/route.ts'
 import { Client, User } from '../../kernel/identity/entities.ts'
 import { newId } from '../../kernel/platform/id.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
 import { listFilterSlots, listFilters, recordFields } from '../http/exports.ts'
 import { type Rules, requireClient } from '../rules/exports.ts'
-import { covers } from './admission.ts'
+import { coverableRules, uncoveredWithout } from './covered-rules.ts'
 import { Grant } from './entities.ts'
 import type { Grants } from './exports.ts'
-import {
-  type CreateBody,
-  emptyProtocolSet,
-  fieldsIn,
-  type GrantRow,
-  invalidPortRange,
-  type UpdateBody
-} from './schema.ts'
-import { formatTarget, parseTarget } from './targets.ts'
+import { type GrantTerms, parseGrant } from './parse-grant.ts'
+import { type CreateBody, fieldsIn, type GrantRow, type UpdateBody } from './schema.ts'
 import { deleteGrants } from './user-grants.ts'
-import { maxTargetsPerUser } from './wire.ts'
 
 export const grantNotFound = defineCode('grant_not_found', 404, 8)
 export const grantAlreadyExists = defineCode('grant_already_exists', 409, 2)
@@ -52,32 +38,24 @@ type Values = Readonly<Record<string, unknown>>
 // Limits the size of a rule's message, which can contain the target lists of all grants of its owner.
 const maxGrantsPerUser = 1000
 
-/** Matches the rules that the grant can cover. An exempt rule needs no grant. */
-const coverableRules = ({ userId, clientId, protocols, portFrom, portTo }: Grant) => ({
-  owner: userId,
-  isExempt: false,
-  clientId: clientId ?? { $ne: '' }, // each member of a group rule is checked on its client
-  protocol: { $in: [...protocols] },
-  listenFrom: { $gte: portFrom },
-  listenTo: { $lte: portTo }
-})
-
 export function openGrants({ store, clock, filled, rules }: Services): GrantsService {
   async function create(body: CreateBody, { change }: Change): Promise<GrantRow> {
-    const given = parse(body)
+    const given = parseGrant(body)
     const values = recordFields.parse(fieldsIn(filled), body)
     const id = newId(clock.now())
-    const { row, after } = await change(resourceOf(id, filled), async em => {
+    const { row, after } = await change(created(id, given, filled), async em => {
       if ((await em.count(User, { id: given.userId })) === 0)
         throw new Fault(userNotFound, `there is no user ${given.userId}`)
       const clientId = await resolveClientId(body, em)
+      await requireEntries(given, em)
       const grant: Grant = { ...given, id, clientId, createdAt: clock.now() }
       await requireNew(grant, em)
       await requireRoom(grant, em)
       await em.insert(Grant, grant)
       await recordFields.save(fieldsIn(filled), id, { values, em })
-      await rules.admissionChanged({ userId: grant.userId, clientId }, em)
-      return { row: await toRow(grant, filled, em), after: await rules.refresh(coverableRules(grant), em) }
+      await rules.admissionChanged(placesOf(grant), em)
+      const after = await rules.refresh(await coverableRules(grant, rules, em), em)
+      return { row: await toRow(grant, filled, em), after }
     })
     after()
     return row
@@ -85,16 +63,17 @@ export function openGrants({ store, clock, filled, rules }: Services): GrantsSer
 
   /** Deletes a grant and the rules that no other grant covers. Other rules can get a shorter target list. */
   async function remove(id: string, { change }: Change) {
-    const { removed, refreshed } = await change(resourceOf(id, filled), async em => {
+    let changes: readonly FieldChange[] = []
+    const resource = { ...resourceOf(id, filled), changes: () => changes }
+    const { removed, refreshed } = await change(resource, async em => {
       const grant = await find(id, em)
-      const { userId, clientId = null } = grant
+      changes = termChanges(grant).map(({ field, to }) => ({ field, from: to, to: null }))
       await deleteGrants({ id }, filled, em)
-      await rules.admissionChanged({ userId, clientId }, em)
-      const left = await em.find(Grant, { userId: grant.userId, id: { $ne: id } })
-      const covered = await rules.matching(coverableRules(grant), em)
-      const uncovered = covered.filter(rule => !left.some(other => covers(other, rule)))
-      const removed = await rules.removeAll({ id: { $in: uncovered.map(({ id }) => id) } }, em, 'cut')
-      return { removed, refreshed: await rules.refresh(coverableRules(grant), em) }
+      await rules.admissionChanged(placesOf(grant), em)
+      const left = await em.find(Grant, { userId: grant.userId })
+      const uncovered = await uncoveredWithout(grant, left, rules, em)
+      const removed = await rules.removeAll({ id: { $in: uncovered } }, em, 'cut')
+      return { removed, refreshed: await rules.refresh(await coverableRules(grant, rules, em), em) }
     })
     refreshed()
     removed.afterCommit()
@@ -140,7 +119,7 @@ function openGrantReader({
   return { list, read, ofUser }
 }
 
-/** The version covers the fields that can change: the permissions of a grant cannot. */
+/** The version covers what can change: note and fields, and entries, which lose deleted clients. */
 export const resourceOf = (id: string, filled: SlotReader): Resource => ({
   kind: 'grant',
   id,
@@ -148,8 +127,25 @@ export const resourceOf = (id: string, filled: SlotReader): Resource => ({
     const grant = await em.findOne(Grant, { id })
     if (!grant) return null
     const fields = (await recordFields.load(fieldsIn(filled), [id], em))(id)
-    return [id, grant.note, ...Object.values(fields)]
+    return [id, grant.note, ...(grant.entries ? [grant.entries] : []), ...Object.values(fields)]
   }
+})
+
+const created = (id: string, terms: GrantTerms, filled: SlotReader): Resource => ({
+  ...resourceOf(id, filled),
+  changes: () => termChanges(terms)
+})
+
+/** Returns what the audit log shows of a new grant. */
+const termChanges = ({ use, entries = null }: Pick<Grant, 'use' | 'entries'>): FieldChange[] => [
+  { field: 'use', from: null, to: use },
+  ...(entries === null ? [] : [{ field: 'entries', from: null, to: entries }])
+]
+
+/** An exit grant changes where rules can be on any client. */
+const placesOf = ({ userId, use, clientId = null }: Grant) => ({
+  userId,
+  clientId: use === 'exit' ? null : clientId
 })
 
 async function find(id: string, em: EntityManager): Promise<Grant> {
@@ -160,9 +156,14 @@ async function find(id: string, em: EntityManager): Promise<Grant> {
 
 /** Refuses an equal grant: it would allow nothing more, and deleting one of the two would have no effect. */
 async function requireNew(grant: Grant, em: EntityManager): Promise<void> {
-  const { userId, clientId, portFrom, portTo } = grant
-  const terms = ({ protocols, targets, note }: Grant) => [protocols, targets ?? null, note ?? null]
-  const others = await em.find(Grant, { userId, clientId, portFrom, portTo })
+  const { userId, clientId, use, portFrom, portTo } = grant
+  const terms = ({ protocols, targets = null, entries = null, note = null }: Grant) => [
+    protocols,
+    targets,
+    entries,
+    note
+  ]
+  const others = await em.find(Grant, { userId, clientId, use, portFrom, portTo })
   const equal = others.find(other => other.id !== grant.id && isDeepStrictEqual(terms(other), terms(grant)))
   if (!equal) return
   const details = { grant_id: equal.id }
@@ -174,38 +175,11 @@ async function requireRoom({ userId, targets }: Grant, em: EntityManager): Promi
   const entries = others.reduce((sum, other) => sum + (other.targets?.length ?? 0), targets?.length ?? 0)
   if (others.length >= maxGrantsPerUser)
     throw new Fault(limitReached, `${userId} already has ${maxGrantsPerUser} grants; delete one first`)
-  if (entries > maxTargetsPerUser)
+  if (entries > maxTargetMatches)
     throw new Fault(
       limitReached,
-      `the target lists of ${userId} would have ${entries} entries; at most ${maxTargetsPerUser} are allowed`
+      `the target lists of ${userId} would have ${entries} entries; at most ${maxTargetMatches} are allowed`
     )
-}
-
-/** Returns the body of a create with each value as the record would show it. Throws as `create` does. */
-export const normalizeGrant = (body: CreateBody, filled: SlotReader): Values => {
-  const { protocols, targets, note } = parse(body)
-  return { ...body, protocols, targets, note, ...recordFields.parse(fieldsIn(filled), body) }
-}
-
-function parse(body: CreateBody): Omit<Grant, 'id' | 'clientId' | 'createdAt'> {
-  const { user_id: userId, listen_port_start: portFrom, listen_port_end: portTo, note = null } = body
-  if (portFrom > portTo) {
-    const details = { field: '/listen_port_end', reason: 'range' }
-    const message = `/listen_port_end ${portTo} is below /listen_port_start ${portFrom}`
-    throw new Fault(invalidPortRange, message, { details })
-  }
-  if ((body.client_id === undefined) === (body.client === undefined)) {
-    const details = { field: '/client_id', reason: 'oneOf' }
-    throw new Fault(invalidSchema, 'give either /client_id or /client', { details })
-  }
-  if (body.protocols.length === 0) {
-    const details = { field: '/protocols', reason: 'minItems' }
-    throw new Fault(emptyProtocolSet, '/protocols is empty; give tcp, udp or both', { details })
-  }
-  const given = new Set(body.protocols.map(protocol => protocol.toLowerCase()))
-  const protocols = (['tcp', 'udp'] as const).filter(protocol => given.has(protocol))
-  const formatted = body.targets?.map((target, at) => formatTarget(parseTarget(target, `/targets/${at}`)))
-  return { userId, portFrom, portTo, protocols, targets: formatted ? [...new Set(formatted)] : null, note }
 }
 
 /** Returns null for every client. */
@@ -217,6 +191,17 @@ async function resolveClientId(
   if (id === undefined || id === '*') return null
   if ((await em.count(Client, { id })) > 0) return id
   throw new Fault(clientNotFound, `there is no client ${id}`)
+}
+
+async function requireEntries({ entries }: Pick<Grant, 'entries'>, em: EntityManager): Promise<void> {
+  if (entries == null) return
+  const found = await em.find(Client, { id: { $in: [...entries] } }, { fields: ['id'] })
+  const known = new Set(found.map(({ id }) => id))
+  const unknown = entries.find(id => !known.has(id))
+  if (unknown === undefined) return
+  throw new Fault(clientNotFound, `/entries: there is no client ${unknown}`, {
+    details: { field: '/entries' }
+  })
 }
 
 async function toRow(grant: Grant, filled: SlotReader, em: EntityManager): Promise<GrantRow> {
@@ -234,17 +219,19 @@ async function toRows(grants: readonly Grant[], filled: SlotReader, em: EntityMa
   const ids = [...new Set(grants.flatMap(({ clientId }) => clientId ?? []))]
   const clients = await em.find(Client, { id: { $in: ids } }, { fields: ['name'] })
   const names = new Map(clients.map(({ id, name }) => [id, name]))
-  return grants.map(({ id, userId, clientId, portFrom, portTo, protocols, targets, note, createdAt }) => ({
+  return grants.map(({ id, userId, clientId, ...grant }) => ({
     grant_id: id,
     user_id: userId,
     client_id: clientId ?? '*',
     client_name: names.get(clientId ?? '') ?? null,
-    listen_port_start: portFrom,
-    listen_port_end: portTo,
-    protocols: [...protocols],
-    targets: targets ? [...targets] : null,
-    note: note ?? null,
-    created_at: timestamp(createdAt),
+    use: grant.use,
+    listen_port_start: grant.use === 'exit' ? null : grant.portFrom,
+    listen_port_end: grant.use === 'exit' ? null : grant.portTo,
+    protocols: [...grant.protocols],
+    targets: grant.targets ? [...grant.targets] : null,
+    entries: grant.entries ? [...grant.entries] : null,
+    note: grant.note ?? null,
+    created_at: timestamp(grant.createdAt),
     ...fields(id)
   }))
 }

@@ -1,6 +1,6 @@
 import { asFunction } from 'awilix'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
-import { removingSlot, visibleSlot } from '../clients/exports.ts'
+import { removingSlot } from '../clients/exports.ts'
 import {
   documentSchemaSlot,
   listFilterSlots,
@@ -8,26 +8,27 @@ import {
   recordFieldSlots,
   recordOptionSlots
 } from '../http/exports.ts'
-import { admitSlot, type Rules } from '../rules/exports.ts'
+import type { Rules } from '../rules/exports.ts'
 import { rowFieldSlot, removalSlot as userRemovingSlot } from '../users/exports.ts'
-import {
-  admission,
-  grantTargets,
-  portOutsideGrant,
-  protocolNotGranted,
-  targetFilterUnsupported,
-  targetNotGranted
-} from './admission.ts'
+import { admissionCodes, admissionFills } from './admission.ts'
 import { fills as commandFills, commands } from './commands.ts'
 import { documentSchema } from './document-schema.ts'
 import { Grant } from './entities.ts'
 import { grantExplainer } from './explain.ts'
 import { type GrantsService, grantAlreadyExists, grantNotFound, openGrants } from './grants.ts'
 import { Grants0001 } from './migrations/0001-grants.ts'
+import { Grants0002 } from './migrations/0002-exit-grants.ts'
 import { routes } from './routes.ts'
-import { emptyProtocolSet, invalidPortRange } from './schema.ts'
+import { emptyProtocolSet, grantPorts, invalidPortRange } from './schema.ts'
 import { invalidGrantTarget } from './targets.ts'
-import { deletedGrants, deleteGrants, grantCount, openUserRemoval, sweepOrphans } from './user-grants.ts'
+import {
+  deletedGrants,
+  deleteGrants,
+  grantCount,
+  openUserRemoval,
+  removeEntries,
+  sweepOrphans
+} from './user-grants.ts'
 import { Targets } from './wire.ts'
 
 interface Deps extends Kernel {
@@ -45,23 +46,26 @@ export default definePlugin<Deps>({
     grantNotFound,
     grantAlreadyExists,
     invalidPortRange,
+    grantPorts,
     emptyProtocolSet,
     invalidGrantTarget,
-    protocolNotGranted,
-    portOutsideGrant,
-    targetNotGranted,
-    targetFilterUnsupported
+    ...admissionCodes
   ],
-  store: { entities: [Grant], migrations: [{ name: '0001-grants', class: Grants0001 }] },
+  store: {
+    entities: [Grant],
+    migrations: [
+      { name: '0001-grants', class: Grants0001 },
+      { name: '0002-exit-grants', class: Grants0002 }
+    ]
+  },
   exports: { grants: asFunction(openGrants).singleton() },
   slots: [recordFieldSlots.grant, listFilterSlots.grant, recordOptionSlots.grant, listOptionSlots.grant],
   fills: [
-    admitSlot.fill(admission),
-    grantTargets,
+    ...admissionFills,
     grantExplainer,
-    visibleSlot.fill(admission.clients),
     removingSlot.fillWith(({ filled }: Deps) => async ({ id: clientId }, em) => {
       await deleteGrants({ clientId }, filled, em)
+      await removeEntries(id => id === clientId, filled, em)
     }),
     rowFieldSlot.fill(grantCount),
     userRemovingSlot.fillWith(openUserRemoval),

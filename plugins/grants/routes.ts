@@ -12,6 +12,7 @@ import {
   fieldsIn,
   filterParameters,
   GrantParams,
+  grantPorts,
   grantRow,
   invalidPortRange,
   listQuery,
@@ -28,6 +29,7 @@ interface Deps {
 export const bodyErrors = (filled: SlotReader) => [
   ...recordFields.errors(fieldsIn(filled)),
   invalidPortRange,
+  grantPorts,
   emptyProtocolSet,
   invalidGrantTarget
 ]
@@ -49,7 +51,7 @@ const create = defineRoute({
   action: 'grant.create',
   access: 'superadmin',
   status: 201,
-  summary: 'Lets a user create rules on one client or on all clients.',
+  summary: 'Lets a user create rules on one client or on all clients, or use them as exits.',
   schema: filled => ({ body: createBody(filled), reply: grantRow(filled), errors: createErrors(filled) }),
   run: ({ grants }: Deps, call) => grants.create(call.body, call),
   replay: ({ grants }, _, id) => grants.read(id)

@@ -7,6 +7,7 @@ import { listFilterSlots, listFilters, recordFieldSlots, recordFields, UserFilte
 type Values = Readonly<Record<string, unknown>>
 
 export const invalidPortRange = defineCode('invalid_port_range', 422, 3)
+export const grantPorts = defineCode('validation.grant_ports', 400, 3)
 export const emptyProtocolSet = defineCode('empty_protocol_set', 422, 3)
 
 const portCode = { code: invalidPortRange.code }
@@ -23,6 +24,11 @@ const Targets = Type.Array(Type.String({ maxLength: 300 }), {
   examples: [['10.0.0.0/8']]
 })
 
+const Use = Type.Union([Type.Literal('listen'), Type.Literal('exit')], {
+  description: 'listen (default): create rules on the client. exit: use it as an exit or a relay of rules.'
+})
+const maxEntries = 100
+
 const Create = Type.Object({
   user_id: UserId,
   client_id: Type.Optional(Type.String({ description: 'Id of a client, or * for every client.' })),
@@ -32,8 +38,9 @@ const Create = Type.Object({
       examples: ['paris']
     })
   ),
-  listen_port_start: Start,
-  listen_port_end: End,
+  use: Type.Optional(Use),
+  listen_port_start: Type.Optional(orNull(Start, { description: 'Required, except for an exit grant.' })),
+  listen_port_end: Type.Optional(orNull(End, { description: 'Required, except for an exit grant.' })),
   protocols: Type.Array(
     Type.String({
       pattern: '^([tT][cC][pP]|[uU][dD][pP])$',
@@ -44,6 +51,15 @@ const Create = Type.Object({
     { description: 'At least one.' }
   ),
   targets: Type.Optional(orNull(Targets)),
+  entries: Type.Optional(
+    orNull(
+      Type.Array(Type.String({ maxLength: 26, description: 'Id of a client.' }), {
+        minItems: 1,
+        maxItems: maxEntries
+      }),
+      { description: 'Only for an exit grant: the clients of the rules that may use it. null: any.' }
+    )
+  ),
   note: Type.Optional(orNull(Type.String({ maxLength: 255, description: 'Free text.' })))
 })
 export type CreateBody = Static<typeof Create> & Values
@@ -65,12 +81,21 @@ const Row = Type.Object({
   user_id: UserId,
   client_id: Type.String({ ...ClientId, description: '* is every client.' }),
   client_name: orNull(Type.String({ description: 'null: every client.', examples: ['paris'] })),
-  listen_port_start: Type.Integer({ description: 'First listen port.', examples: [8000] }),
-  listen_port_end: Type.Integer({ description: 'Last listen port.', examples: [8999] }),
+  use: Use,
+  listen_port_start: orNull(Type.Integer({ description: 'First listen port; null for an exit grant.' }), {
+    examples: [8000]
+  }),
+  listen_port_end: orNull(Type.Integer({ description: 'Last listen port; null for an exit grant.' }), {
+    examples: [8999]
+  }),
   protocols: Type.Array(Protocol, { description: 'Allowed protocols.' }),
   targets: orNull(
     Type.Array(Type.String(), { description: 'null: every target.', examples: [['10.0.0.0/8']] })
   ),
+  entries: orNull(Type.Array(Type.String(), { description: 'Clients whose rules may use the exit.' }), {
+    description: 'null: any, or a listen grant.',
+    examples: [null]
+  }),
   note: orNull(Type.String({ description: 'Free text.', examples: ['ticket 4711'] })),
   created_at: timeOf('When the grant was created.')
 })

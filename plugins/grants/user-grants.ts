@@ -39,6 +39,21 @@ export async function deleteGrants(
   return ids
 }
 
+/** Removes deleted clients from the entries of exit grants, and deletes the grants that have no entry left. */
+export async function removeEntries(
+  isDeleted: (clientId: string) => boolean,
+  filled: SlotReader,
+  em: EntityManager
+): Promise<void> {
+  const empty: string[] = []
+  for (const { id, entries } of await em.find(Grant, { use: 'exit' })) {
+    const left = entries?.filter(entry => !isDeleted(entry))
+    if (left?.length === 0) empty.push(id)
+    else if (left && left.length !== entries?.length) await em.nativeUpdate(Grant, { id }, { entries: left })
+  }
+  await deleteGrants({ id: { $in: empty } }, filled, em)
+}
+
 /** Deletes grants of users and clients deleted while this plugin was off, even if a new user has the same id. */
 export async function sweepOrphans(filled: SlotReader, em: EntityManager): Promise<void> {
   const users = new Map((await em.find(User, {})).map(({ id, createdAt }) => [id, createdAt]))
@@ -49,6 +64,7 @@ export async function sweepOrphans(filled: SlotReader, em: EntityManager): Promi
       (clientId != null && !clients.has(clientId))
   )
   await deleteGrants({ id: { $in: orphaned.map(({ id }) => id) } }, filled, em)
+  await removeEntries(id => !clients.has(id), filled, em)
 }
 
 export const deletedGrants = revocationSlot.fill({

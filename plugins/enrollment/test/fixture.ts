@@ -22,8 +22,17 @@ export const redeem = (app: TestServer, code: string, token: string, deps?: Kern
 export const redeemKey = (
   app: TestServer,
   key: string,
-  { token, host = 'web', from = '192.0.2.1' }: { token: string; host?: string; from?: string }
-) => redeemFrom({ app, remoteAddr: from }, { code: key, token_hash: hashOf(token), host_name: host })
+  {
+    token,
+    host = 'web',
+    from = '192.0.2.1',
+    deps
+  }: { token: string; host?: string; from?: string; deps?: Kernel }
+) =>
+  redeemFrom(
+    { app, remoteAddr: from, ...(deps && { deps }) },
+    { code: key, token_hash: hashOf(token), host_name: host }
+  )
 
 interface Place {
   readonly app: TestServer

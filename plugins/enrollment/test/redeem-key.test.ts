@@ -1,9 +1,11 @@
 // Hosts that enroll with a key.
 import t from 'tap'
 import { hashOf } from '../../../kernel/identity/secret.ts'
+import type { Kernel } from '../../../kernel/plugin.ts'
 import { type TestServer, testServer } from '../../../kit/test-server.ts'
 import type { ClientRow } from '../../clients/client-row.ts'
 import { Admission } from '../../clients/entities.ts'
+import type { Clients } from '../../clients/exports.ts'
 import { EnrollmentKey } from '../entities.ts'
 import type { KeyRow } from '../key-schema.ts'
 import { keyBounds } from '../redeem-key.ts'
@@ -33,6 +35,33 @@ t.test('a host gets its host name, an address if the key says so, and its own to
   })
   t.match(await keyRow(app, id), { used: 1, clients: 1, pending_clients: 0, state: 'active' })
 })
+
+t.test(
+  'an agent whose repeated request is read while the first is stored gets its client, no refusal',
+  async t => {
+    const app = await testServer(t, { plugins })
+    const { key } = await createKey(app)
+    const deps = app.server.depsOf('enrollment')
+    const clients = Reflect.get(deps, 'clients') as Clients
+    let lookups = 0
+    let first: unknown = null
+    const betweenLookups = async () => {
+      if (++lookups === 2) first = await redeemKey(app, key, { token: 'one' })
+    }
+    const raced: Pick<Clients, 'findByToken' | 'isTokenAvailable'> = {
+      findByToken: (...args) => betweenLookups().then(() => clients.findByToken(...args)),
+      isTokenAvailable: (...args) => betweenLookups().then(() => clients.isTokenAvailable(...args))
+    }
+
+    const repeated = await redeemKey(app, key, {
+      token: 'one',
+      deps: { ...deps, clients: { ...clients, ...raced } } as Kernel
+    })
+
+    t.strictSame(repeated, first)
+    t.equal((await clientsOf(app)).length, 1)
+  }
+)
 
 t.test('names are unique and legal, whatever the host is called', async t => {
   const app = await testServer(t, { plugins })

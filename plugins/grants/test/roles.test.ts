@@ -3,7 +3,7 @@ import t from 'tap'
 import { rule, until } from '../../rules/test/fixture.ts'
 import { type GrantsFixture, grantsFixture, lastSentTargets, refusal } from './fixture.ts'
 
-const all = ['users', 'clients', 'rules', 'grants', 'apply', 'credentials', 'auth']
+const all = ['users', 'clients', 'rules', 'grants', 'cli', 'apply', 'credentials', 'auth']
 
 /** Returns the headers of a user who has this role. */
 async function userWith(app: GrantsFixture, user_id: string, role: string) {
