@@ -9,14 +9,23 @@ import { newSecret } from '../../kernel/identity/secret.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Filled } from '../../kernel/slot.ts'
 import { hasRole } from '../http/exports.ts'
-import type { PartRow } from './schema.ts'
-import { type ConsoleCard, type ConsolePage, consoleCardSlot, consolePageSlot } from './slots.ts'
+import type { PartRow, StepRow } from './schema.ts'
+import {
+  type ConsoleCard,
+  type ConsolePage,
+  type ConsoleStep,
+  consoleCardSlot,
+  consolePageSlot,
+  consoleStepSlot
+} from './slots.ts'
 
 export interface PluginParts {
   /** Reads and checks all scripts. Throws `startup_invalid` for a wrong name or an unreadable file. */
   load(): Promise<void>
   /** Returns the parts that the user may see. */
   visibleTo(caller: Pick<Principal, 'role'>): PartRow[]
+  /** Returns the forms of sign-in steps, which everybody may see. */
+  steps(): readonly StepRow[]
   /** Returns a script by its file name, or undefined. */
   script(file: string): Buffer | undefined
 }
@@ -25,27 +34,31 @@ const maxModuleBytes = 1_048_576
 
 export function openPluginParts({ filled, store }: Pick<Kernel, 'filled' | 'store'>): PluginParts {
   const scripts = new Map<string, Buffer>()
+  let steps: readonly StepRow[] = []
   let parts: readonly { readonly row: PartRow; readonly role: ConsolePage['role'] }[] = []
 
-  function toRow({ by, value }: Filled<ConsoleCard | ConsolePage>, nameKey: string): PartRow {
-    const { title, element, module } = value
-    const refuse = (what: string, cause?: unknown): never => {
-      throw new Fault(startupInvalid, `plugin ${by}: ${element} of the console: ${what}`, { cause })
-    }
+  /** Reads and checks the script. Returns what the page needs to show its element. */
+  function addScript({ by, value: { element, module } }: Filled<Scripted>, nameKey: string) {
+    const refuse = refusalOf(by, element)
     if (!/^[a-z][a-z0-9]*(-[a-z0-9]+)+$/.test(element))
       refuse('element must have lower-case letters, digits and a hyphen, such as acme-idle-card')
-    if (title.en.trim() === '') refuse('title.en must not be empty')
-    if ('name' in value && !/^[a-z][a-z0-9-]*$/.test(value.name))
-      refuse(`name must be in kebab-case, got ${value.name}`)
     const body = read(module, cause => refuse(`module cannot be read: ${reasonOf(cause)}`, cause))
     if (body.length > maxModuleBytes) refuse(`module must have at most 1 MiB, got ${body.length} bytes`)
     const file = `${by}-${createHmac('sha256', nameKey).update(body).digest('hex').slice(0, 16)}.js`
     scripts.set(file, body)
+    return { plugin: by, element, module: `/v1/console/modules/${file}` }
+  }
+
+  function toRow(part: Filled<ConsoleCard | ConsolePage>, nameKey: string): PartRow {
+    const { by, value } = part
+    const { title, element } = value
+    const refuse = refusalOf(by, element)
+    if (title.en.trim() === '') refuse('title.en must not be empty')
+    if ('name' in value && !/^[a-z][a-z0-9-]*$/.test(value.name))
+      refuse(`name must be in kebab-case, got ${value.name}`)
     return {
-      plugin: by,
+      ...addScript(part, nameKey),
       title: { en: title.en, de: title.de ?? title.en },
-      element,
-      module: `/v1/console/modules/${file}`,
       on: 'name' in value ? 'page' : value.on,
       name: 'name' in value ? value.name : null,
       icon: 'name' in value ? (value.icon ?? null) : null
@@ -59,12 +72,22 @@ export function openPluginParts({ filled, store }: Pick<Kernel, 'filled' | 'stor
         row: toRow(part, nameKey),
         role: part.value.role
       }))
+      steps = filled(consoleStepSlot).map(part => ({ step: part.value.step, ...addScript(part, nameKey) }))
     },
+    steps: () => steps,
     visibleTo: caller =>
       parts.filter(part => part.role === undefined || hasRole(caller, part.role)).map(({ row }) => row),
     script: file => scripts.get(file)
   }
 }
+
+type Scripted = Pick<ConsoleStep, 'element' | 'module'>
+
+const refusalOf =
+  (by: string, element: string) =>
+  (what: string, cause?: unknown): never => {
+    throw new Fault(startupInvalid, `plugin ${by}: ${element} of the console: ${what}`, { cause })
+  }
 
 /** Returns the secret of the store for names of scripts; all its servers use the same names. */
 const readNameKey = (store: Kernel['store']): Promise<string> =>

@@ -1,7 +1,7 @@
 import { asFunction } from 'awilix'
 import { connectionSlot } from '../../kernel/control/peers.ts'
 import { definePlugin } from '../../kernel/plugin.ts'
-import { decisionSlot, siteSlot } from '../http/exports.ts'
+import { requiredDecisionSlot, siteSlot } from '../http/exports.ts'
 import { admissionChangedSlot, journalEntrySlot, stateSlot } from '../rules/exports.ts'
 import { type ChangeCounter, openChangeCounter, type Services } from './change-counter.ts'
 import {
@@ -17,7 +17,7 @@ import { Console0001 } from './migrations/0001-change.ts'
 import { openPluginParts } from './plugin-parts.ts'
 import { type Deps as RouteDeps, routes } from './routes.ts'
 import { openShownClients } from './shown-clients.ts'
-import { consoleCardSlot, consolePageSlot } from './slots.ts'
+import { consoleCardSlot, consolePageSlot, consoleStepSlot } from './slots.ts'
 
 type Deps = SiteDeps & RouteDeps & Services
 
@@ -28,7 +28,7 @@ export default definePlugin<Deps>({
   kernel: '^2.0.0',
   needs: { auth: '^1.0.0', clients: '^1.0.0', http: '^1.0.0', rules: '^1.0.0' },
   store: { entities: [ConsoleChange], migrations: [{ name: '0001-change', class: Console0001 }] },
-  slots: [consolePageSlot, consoleCardSlot],
+  slots: [consolePageSlot, consoleCardSlot, consoleStepSlot],
   services: {
     site: asFunction((deps: Deps) => openConsoleSite(deps)).singleton(),
     shownClients: asFunction(openShownClients).singleton(),
@@ -40,7 +40,7 @@ export default definePlugin<Deps>({
   fills: [
     siteSlot.fillWith(({ site }: Deps) => site),
     connectionSlot.fillWith(markConnections),
-    decisionSlot.fillWith(markDecisions),
+    requiredDecisionSlot.fillWith(markDecisions), // it writes nothing that could fail, so it needs no savepoint
     journalEntrySlot.fillWith(markJournalEntries),
     stateSlot.fillWith(markRuleStates),
     admissionChangedSlot.fillWith(markAdmissions)

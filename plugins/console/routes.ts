@@ -5,7 +5,7 @@ import { defineRoute } from '../../kernel/http/route.ts'
 import type { ChangeCounter } from './change-counter.ts'
 import type { ConsoleSite } from './console-site.ts'
 import type { PluginParts } from './plugin-parts.ts'
-import { ChangeNumber, PartRow } from './schema.ts'
+import { ChangeNumber, PartRow, StepRow } from './schema.ts'
 
 export interface Deps {
   readonly changes: ChangeCounter
@@ -36,13 +36,23 @@ const list = defineList({
   run: async ({ parts }: Deps, { principal }) => parts.visibleTo(principal)
 })
 
+const steps = defineList({
+  url: '/v1/console/steps',
+  action: 'console.steps',
+  access: 'public', // the sign-in page has no user yet
+  summary: 'Lists the forms of plugins for further steps of the sign-in.',
+  schema: () => ({ row: StepRow, errors: [] }),
+  run: async ({ parts }: Deps) => [...parts.steps()]
+})
+
 const module = defineRoute({
   method: 'GET',
   url: '/v1/console/modules/:file',
   action: 'console.module',
   access: 'public', // a browser loads scripts without the session key
   summary: 'Returns the script of a page or card of a plugin.',
-  description: 'Only `GET /v1/console/parts` shows the names of the files, which cannot be guessed.',
+  description:
+    'Only `GET /v1/console/parts` and `GET /v1/console/steps` show the names of the files, which cannot be guessed.',
   reply: 'media',
   schema: () => ({
     params: Type.Object({
@@ -63,4 +73,4 @@ const module = defineRoute({
   }
 })
 
-export const routes = [changes, list, module]
+export const routes = [changes, list, steps, module]

@@ -53,3 +53,17 @@ export const PartRow = closed(
   { $id: 'ConsolePart' }
 )
 export type PartRow = Static<typeof PartRow>
+
+export const StepRow = closed(
+  {
+    step: Type.String({ description: 'The step of the sign-in.', examples: ['totp'] }),
+    plugin: Type.String({ description: 'The plugin that adds it.', examples: ['acme-totp'] }),
+    element: Type.String({ description: 'The custom element of its form.', examples: ['acme-totp-form'] }),
+    module: Type.String({
+      description: 'Path of its script.',
+      examples: ['/v1/console/modules/acme-totp-9f86d081884c7d65.js']
+    })
+  },
+  { $id: 'ConsoleStep' }
+)
+export type StepRow = Static<typeof StepRow>

@@ -27,6 +27,25 @@ export const consolePageSlot = defineSlot<ConsolePage>('console.page', {
 })
 export const consoleCardSlot = defineSlot<ConsoleCard>('console.card', { ifOwnerMissing: 'inert' })
 
+/** The form of a further step of the sign-in. Without it the console shows a text field with the step's prompt. */
+export interface ConsoleStep extends Pick<Part, 'module' | 'element'> {
+  readonly step: string // its name in auth.step
+}
+
+export const consoleStepSlot = defineSlot<ConsoleStep>('console.step', {
+  ifOwnerMissing: 'inert',
+  keyOf: ({ step }) => step
+})
+
+/** Properties that the console sets before it adds the element of a step to the page. */
+export interface StepElement {
+  readonly methods: readonly string[] // of the demand
+  readonly data: Readonly<Record<string, unknown>> // of the demand
+  readonly language: 'en' | 'de'
+  /** Sends the answer. The console shows a refusal below the element, or the next form. */
+  answer(method: string, answer: string): void
+}
+
 /** Properties that the console sets before it adds the element to the page. It sets `context` again when it changes. */
 export interface ConsoleElement {
   api: ConsoleApi

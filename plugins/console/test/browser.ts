@@ -2,11 +2,12 @@
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 import axe from 'axe-core'
 import { type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { spawnChild } from '../../../test/support/child-process.ts'
+
+export { freePort } from '../../../test/support/ports.ts'
 
 export const chromiumPath = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find(path => existsSync(path))
 export const isBuilt = existsSync(new URL('../dist/index.html', import.meta.url))
@@ -71,15 +72,6 @@ async function stop(child: ChildProcess, signal: NodeJS.Signals): Promise<void> 
   if (child.exitCode !== null || child.signalCode !== null) return
   child.kill(signal)
   await once(child, 'exit')
-}
-
-/** Returns a free port. */
-export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
-  await new Promise(done => probe.close(done))
-  return port
 }
 
 export interface OpenPage {

@@ -39,6 +39,8 @@ t.test('a page that is open for a day does not leak', { skip: skipReason, timeou
   await page.clock.install()
   await completeSetup(page, server.link)
   await fill(page)
+  await page.goto(server.origin)
+  await page.getByText('Throughput').waitFor({ timeout: 150_000 }) // traffic of a whole minute has arrived
 
   for (const path of ['/', '/rules']) {
     await page.goto(server.origin + path)

@@ -193,10 +193,11 @@ async function setsEndpoint(walk: Walk): Promise<void> {
 /** A click in a form that is about to reload would be lost, so its buttons are disabled. */
 async function waitsForTheForm({ page }: Walk): Promise<void> {
   const save = page.getByRole('button', { name: 'Save' })
-  await save.and(page.locator(':enabled')).waitFor() // otherwise this would hold the read of the previous save
   const read = Promise.withResolvers<void>()
+  let isSaved = false // reads before the save belong to earlier changes
   await page.route('**/v1/settings/advertised-endpoint', async route => {
-    if (route.request().method() === 'GET') await read.promise
+    if (route.request().method() !== 'GET') isSaved = true
+    else if (isSaved) await read.promise
     await route.continue()
   })
   const clear = page.getByRole('button', { name: 'Use configuration' })

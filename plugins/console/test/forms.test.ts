@@ -1,6 +1,8 @@
 // Logic of forms and charts, without a browser.
 import t from 'tap'
+import { downDuring, outagesIn } from '../web/pages/rules/detail/target-history.ts'
 import { groupIntoSections } from '../web/pages/rules/form/sections.ts'
+import { targetPropertiesIn } from '../web/pages/rules/form/target-properties.ts'
 import { gapAt, rateOf, withPoint } from '../web/parts/chart/points.ts'
 import { controlKind, resolveSchema, titleOf, unitOf } from '../web/parts/schema-form/schema.ts'
 import { isSame, toMergePatch, withoutEmpty } from '../web/parts/schema-form/values.ts'
@@ -78,4 +80,38 @@ t.test('a chart has a gap after a pause, and no rate before there is enough data
     ]),
     [10]
   )
+})
+
+t.test('the health of a rule counts each target that was down during a minute', async t => {
+  const change = (secs: number, target: string, from: string, to: string) => ({
+    ts: new Date(secs * 1000).toISOString(),
+    from,
+    to,
+    details: { target }
+  })
+  const outages = outagesIn([
+    change(500, 'b:1', 'healthy', 'ejected'),
+    change(130, 'a:1', 'failed', 'healthy'),
+    change(100, 'a:1', 'healthy', 'failed'),
+    change(50, 'c:1', 'failed', 'healthy'),
+    { ...change(40, '', '', ''), details: { field: 'targets' } }
+  ])
+
+  t.equal(downDuring(outages, 0, 60), 1, 'the target was down before its first entry')
+  t.equal(downDuring(outages, 60, 60), 1)
+  t.equal(downDuring(outages, 120, 60), 1, 'a part of a minute counts')
+  t.equal(downDuring(outages, 180, 60), 0)
+  t.equal(downDuring(outages, 540, 60), 1, 'the outage continues')
+})
+
+t.test('the form offers the properties that plugins add to targets', async t => {
+  const color = { anyOf: [{ type: 'string' }, { type: 'null' }] }
+  const items = {
+    type: 'object',
+    properties: { host: { type: 'string' }, weight: { type: 'integer' }, color }
+  }
+  const schemas = { RuleCreate: { properties: { targets: { type: 'array', items } } } }
+
+  t.strictSame(targetPropertiesIn(schemas), { color })
+  t.strictSame(targetPropertiesIn(null), {})
 })

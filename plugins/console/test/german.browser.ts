@@ -20,6 +20,7 @@ const paths = [
   '/bans/new',
   '/sources',
   '/sources/new',
+  '/notifications',
   '/audit',
   '/settings',
   '/plugins',

@@ -1,8 +1,9 @@
 // Walks every page as a superadmin and as a tenant, in both themes.
+
 import t, { type Test } from 'tap'
 import { axeFindings, callAs, completeSetup, openPage, signIn, skipReason, startServer } from './browser.ts'
 import { fill, tenant } from './fill.ts'
-import { settled, walk } from './walk.ts'
+import { scrolledSideways, settled, walk } from './walk.ts'
 
 async function checkPages(
   t: Test,
@@ -21,6 +22,12 @@ async function checkPages(
       await settled(page)
       t.same(await axeFindings(page), [], `${title}, ${colorScheme}`)
     }
+    for (const width of [390, 1280, 1440, 1920]) {
+      await page.setViewportSize({ width, height: 800 })
+      await settled(page)
+      t.same(await scrolledSideways(page), [], `${title} at ${width} px`)
+    }
+    await page.setViewportSize({ width: 1280, height: 800 })
     t.equal(await page.getByRole('navigation').count(), 1, `${title} has one navigation`)
     t.equal(await page.getByRole('main').count(), 1, `${title} has one main part`)
   })
@@ -30,7 +37,7 @@ async function checkPages(
 }
 
 t.test(
-  'every page passes axe and shows no errors for a superadmin and a tenant',
+  'every page passes axe, fits phones and screens, and shows no errors for a superadmin and a tenant',
   { skip: skipReason, timeout: 900_000 },
   async t => {
     const server = await startServer(`${t.testdir()}/data`)

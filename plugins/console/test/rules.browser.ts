@@ -97,7 +97,7 @@ t.test(
     await page.getByLabel('Labels', { exact: true }).fill('env=prod\ntier=web')
     await checkAxe('the rule form')
     await submit(page)
-    await page.getByText(/Must match pattern/i).waitFor()
+    await page.getByText(/Enter hours with an end/).waitFor()
     t.equal(await page.evaluate(focusedLabel), 'From 1', 'the invalid field has the focus')
     await page.getByLabel('From 1').fill('00:00')
     await page.getByLabel('To 1').fill('24:00')
@@ -106,14 +106,14 @@ t.test(
     await page.getByText('env=prod, tier=web').waitFor()
 
     // a range; a port in use shows at its field, and the next attempt replaces the failed rule
-    const from = await freePort()
+    const from = await freePort(3)
     await begin(Number(new URL(origin).port))
     await submit(page)
-    await page.getByText(/Address already in use/).waitFor()
+    await page.getByText('Another program or rule uses this port on the client.').waitFor()
     t.equal(await page.evaluate(focusedLabel), 'Listen port')
     await page.getByText('The rule is stored as failed').waitFor()
     await page.getByLabel('Listen port').fill(String(from))
-    await page.getByLabel('Last port of the range').fill(String(from + 2))
+    await page.getByLabel('Last port (optional)').fill(String(from + 2))
     await submit(page)
     await shown(page, `local:${from}–${from + 2}/tcp`)
     await page.getByRole('heading', { name: 'Ports' }).waitFor()
@@ -158,7 +158,7 @@ t.test(
     t.equal(await page.getByRole('row').count(), 2)
     await page.getByLabel('Labels', { exact: true }).fill('env===')
     await page
-      .getByText(/at position/i)
+      .getByText('Write conditions such as env=prod or tier!=db, separated by commas.')
       .first()
       .waitFor()
     await page.goto(`${origin}/rules?state=failed`)
@@ -203,6 +203,8 @@ t.test(
     await page.getByText('The connection is forwarded.').waitFor()
     await page.getByRole('status').filter({ hasText: 'Open: 1' }).waitFor()
     await checkAxe('a rule with traffic')
+    for (const name of [/^Refused per minute: Refused up to 0/, /^Health: Targets down up to 0/])
+      await page.getByRole('img', { name }).waitFor({ timeout: 75_000 }) // once the first minute has ended
 
     // an edit conflict
     await page.getByRole('link', { name: 'Edit' }).click()
@@ -243,12 +245,15 @@ t.test(
     await page.getByRole('alert').waitFor()
 
     // deleting shows the name and the open connections first
-    await talk(t, port)
+    const doomed = await talk(t, port)
+    const cut = new Promise(done => doomed.once('close', done))
     await page.goto(`${origin}/rules/${rule_id}`)
     await page.getByRole('button', { name: 'Delete' }).click()
     await page.getByRole('dialog').getByText('Open connections: 1').waitFor()
     await checkAxe('the confirmation of a deletion')
+    await page.getByRole('dialog').getByLabel('Open connections').selectOption('cut')
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await cut
     await shown(page, 'Rules')
     await page.getByText(`Rule local:${port}/tcp deleted.`).waitFor()
     t.same(errors, [])
@@ -389,7 +394,7 @@ t.test(
     await page.getByLabel('Target host', { exact: true }).fill('127.0.0.1')
     await page.getByLabel('Target port', { exact: true }).fill(String(target))
     await submit(page)
-    await page.getByText(/is not connected/).waitFor()
+    await page.getByText('The client is offline.', { exact: true }).waitFor()
     await page.getByLabel(/apply it when lyon is back online/).check()
     await submit(page)
     await shown(page, `lyon:${port}/tcp`)

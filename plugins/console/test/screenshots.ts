@@ -1,4 +1,4 @@
-// Takes screenshots of every page, in both themes and at phone width, in dist/screenshots: npm run screenshots
+// Takes screenshots of every page in dist/screenshots: npm run screenshots. Pages with records at all widths in both themes.
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -32,6 +32,9 @@ const dialog = page.getByRole('dialog')
 const light = ['light', 1280, 'light'] as const
 const phone = ['phone', 390, 'light'] as const
 const allForms = [light, ['dark', 1280, 'dark'], phone] as const
+const everyForm: Forms = [390, 1280, 1440, 1920].flatMap(width =>
+  (['light', 'dark'] as const).map(scheme => [`${width}-${scheme}`, width, scheme] as const)
+)
 
 const button = (name: string | RegExp) => () => main.getByRole('button', { name }).first().click()
 
@@ -56,7 +59,7 @@ try {
   await completeSetup(page, server.link)
   await all('empty-')
   await fill(page)
-  await all('')
+  await all('', everyForm)
   await overPages()
   await rulesAndForms()
   await dialogs()

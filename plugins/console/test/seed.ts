@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
-import { callAs } from './browser.ts'
+import { callAs, freePort } from './browser.ts'
 
 /** Calls the API as the user of the page; returns the body of the reply. */
 export const api = (page: Page, method: string, path: string, body?: object): Promise<unknown> =>
@@ -19,14 +19,6 @@ export async function openTarget(bytes: number): Promise<Target> {
   const server = createServer((_, response) => response.end(Buffer.alloc(bytes))).listen(0, '127.0.0.1')
   await once(server, 'listening')
   return { port: (server.address() as AddressInfo).port, close: () => void server.close() }
-}
-
-export async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
-  await new Promise(done => probe.close(done))
-  return port
 }
 
 export const getOnce = async (port: number): Promise<void> => {

@@ -62,3 +62,33 @@ export async function settled(page: Page): Promise<void> {
     .first()
     .waitFor({ state: 'detached' })
 }
+
+/** Returns the boxes of the page that are wider than what is visible of them, once a resize has been rendered. */
+export const scrolledSideways = (page: Page): Promise<string[]> =>
+  page.evaluate(async () => {
+    const { document, getComputedStyle, requestAnimationFrame: next } = globalThis as unknown as Dom
+    const find = (): string[] => {
+      const boxes = [...document.querySelectorAll('main *')].filter(
+        box => box.tagName !== 'TEXTAREA' && /auto|scroll/.test(getComputedStyle(box).overflowX)
+      )
+      return [document.documentElement, ...boxes]
+        .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth + 1)
+        .map(({ tagName, className }) => `${tagName} ${className}`)
+    }
+    for (let frame = 0; frame < 60 && find().length > 0; frame++)
+      await new Promise<void>(resolve => next(() => resolve()))
+    return find()
+  })
+
+/** The part of the DOM in use; Node has no types for it. */
+interface Box {
+  readonly tagName: string
+  readonly className: string
+  readonly scrollWidth: number
+  readonly clientWidth: number
+}
+interface Dom {
+  readonly document: { readonly documentElement: Box; querySelectorAll(selector: string): Iterable<Box> }
+  getComputedStyle(box: Box): { readonly overflowX: string }
+  requestAnimationFrame(work: () => void): void
+}

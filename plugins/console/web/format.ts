@@ -80,3 +80,6 @@ export function duration(ms: number): string {
   if (ms < 7_200_000) return `${Math.round(ms / 60_000)} min`
   return ms < 172_800_000 ? `${Math.round(ms / 3_600_000)} h` : `${Math.round(ms / 86_400_000)} d`
 }
+
+/** True for a generated id, such as that of a rule. */
+export const isUlid = (id: string): boolean => /^[0-9A-HJKMNP-TV-Z]{26}$/.test(id)

@@ -3,9 +3,11 @@ import { createRoot } from 'react-dom/client'
 import { meQuery } from './api/me.ts'
 import { queryClient } from './api/query-client.ts'
 import { App } from './app/App.tsx'
+import { finishSignIn } from './app/sign-in-link.ts'
 import { pageAt } from './pages/pages.ts'
 import { loadText } from './text/text.ts'
 
+await finishSignIn()
 // Starts the requests of the first page early. The gate and the page show a failure.
 void queryClient.prefetchQuery(meQuery)
 await loadText() // before the page, because its modules read texts when they are evaluated

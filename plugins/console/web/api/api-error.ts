@@ -1,3 +1,13 @@
+/** A field of the body, such as 'targets.0.port', and the keyword of its schema that it violates. */
+export interface WrongField {
+  readonly field: string
+  readonly reason: string
+  readonly message?: string // of a check in the browser
+}
+
+/** '/targets/0/port' is 'targets.0.port'. */
+const toPath = (pointer: string): string => pointer.replace(/^\//, '').replaceAll('/', '.')
+
 /** An error reply of the server, or no reply at all. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
@@ -25,11 +35,20 @@ export class ApiError extends Error {
     this.retryAfterSecs = retryAfterSecs
   }
 
-  /** The wrong field of the body, such as 'targets.0.port'; null if the server names none. */
+  /** The first wrong field of the body, such as 'targets.0.port'; null if the server names none. */
   get field(): string | null {
     const { field, path } = this.details
     const named = field ?? path
-    return typeof named === 'string' ? named.replace(/^\//, '').replaceAll('/', '.') : null
+    return typeof named === 'string' ? toPath(named) : null
+  }
+
+  /** All wrong fields of the body. */
+  get wrongFields(): readonly WrongField[] {
+    const { field, details } = this
+    const { errors, reason } = details
+    if (Array.isArray(errors))
+      return (errors as readonly WrongField[]).map(one => ({ ...one, field: toPath(one.field) }))
+    return field === null ? [] : [{ field, reason: String(reason ?? '') }]
   }
 
   /** A retry may succeed: the server is unreachable or busy. */
@@ -61,3 +80,7 @@ export async function readError(response: Response): Promise<ApiError> {
   const details = (error.details ?? {}) as Record<string, unknown>
   return new ApiError(error.message ?? error.code, { status, code: error.code, details, ...more })
 }
+
+/** True if no plugin of the server has the route. */
+export const isMissingRoute = (thrown: Error | null): boolean =>
+  thrown instanceof ApiError && thrown.status === 404 && thrown.code === 'not_found'

@@ -3,6 +3,7 @@ import type { QueryFunction } from '@tanstack/react-query'
 import type { Arguments, Found, Name, ReplyTo } from '../../../../kernel/platform/api/operations.ts'
 import type { ConsoleApi } from '../../slots.ts'
 import { ApiError, readError } from './api-error.ts'
+import { askConfirmation } from './confirmation.ts'
 import { reportAnswer, reportLoss } from './reachability.ts'
 import { sessionKeyHeader } from './session-key.ts'
 
@@ -88,7 +89,16 @@ export async function versioned<N extends Name>(
   return { value: (await response.json()) as Reply<N>, etag: response.headers.get('etag') ?? '*' }
 }
 
-async function send(
+/** Sends the request. If it needs a fresh session, asks the user for a proof, then repeats it. */
+async function send(operation: string, parts: RequestParts): Promise<Response> {
+  const response = await sendOnce(operation, parts)
+  if (response.ok) return response
+  const error = await readError(response)
+  if (error.code === 'reauthentication_required' && (await askConfirmation())) return send(operation, parts)
+  throw error
+}
+
+async function sendOnce(
   operation: string,
   { path = {}, query = {}, body, headers = {} }: RequestParts
 ): Promise<Response> {
@@ -99,7 +109,7 @@ async function send(
   )
   for (const [name, value] of Object.entries(query))
     if (value !== undefined) url.searchParams.set(name, String(value))
-  const response = await reach(url, {
+  return reach(url, {
     method,
     headers: {
       ...sessionKeyHeader(),
@@ -109,8 +119,6 @@ async function send(
     },
     ...(body !== undefined && { body: JSON.stringify(body) })
   })
-  if (!response.ok) throw await readError(response)
-  return response
 }
 
 async function reach(url: URL, request: RequestInit): Promise<Response> {

@@ -1,7 +1,7 @@
 // The query client of all pages, and what happens on errors.
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
 import { notify } from '../app/notices.ts'
-import { type ApiError, toApiError } from './api-error.ts'
+import { type ApiError, isMissingRoute, toApiError } from './api-error.ts'
 
 declare module '@tanstack/react-query' {
   interface Register {
@@ -11,8 +11,9 @@ declare module '@tanstack/react-query' {
   }
 }
 
-/** Query key of `useMustChange`. */
+/** Query keys of session-limits.ts. */
 export const mustChangeKey = ['must-change']
+export const mustEnrollKey = ['must-enroll']
 
 const counterMs = 5000 // counters have no change number, so they are read at this interval
 const longListMs = 60_000
@@ -32,8 +33,10 @@ export const queryClient: QueryClient = new QueryClient({
   }),
   defaultOptions: {
     queries: {
-      refetchInterval: ({ state: { data } }) =>
-        Array.isArray(data) && data.length > longListRows ? longListMs : counterMs,
+      refetchInterval: ({ state: { data, error } }) => {
+        if (isMissingRoute(error)) return false
+        return Array.isArray(data) && data.length > longListRows ? longListMs : counterMs
+      },
       staleTime: 2000,
       networkMode: 'always',
       retry: (failed, thrown) => toApiError(thrown).isTransient && failed < 3,
@@ -43,8 +46,9 @@ export const queryClient: QueryClient = new QueryClient({
   }
 })
 
-/** Ended session or temporary password: the gate shows its form, then returns to the page. */
+/** Ended session, temporary password or no second factor: the gate shows its form, then returns to the page. */
 export function handleAuthError({ status, code }: ApiError): void {
   if (status === 401) void queryClient.invalidateQueries({ queryKey: ['me'] })
   if (code === 'password_change_required') queryClient.setQueryData(mustChangeKey, true)
+  if (code === 'second_factor_enrollment_required') queryClient.setQueryData(mustEnrollKey, true)
 }

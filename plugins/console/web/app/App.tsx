@@ -2,6 +2,7 @@ import { createTheme, MantineProvider } from '@mantine/core'
 import { QueryClientProvider } from '@tanstack/react-query'
 import { queryClient } from '../api/query-client.ts'
 import { ErrorBoundary } from '../parts/ErrorBoundary.tsx'
+import { ConfirmationHost } from './ConfirmationHost.tsx'
 import { Gate } from './Gate.tsx'
 import { Notices } from './Notices.tsx'
 
@@ -11,6 +12,8 @@ const theme = createTheme({
   fontFamily: 'system-ui, sans-serif',
   fontFamilyMonospace: 'ui-monospace, Menlo, Consolas, monospace',
   defaultRadius: 'sm',
+  radius: { sm: '0.375rem', md: '0.625rem' },
+  headings: { fontWeight: '650', sizes: { h2: { fontSize: '1.5rem' }, h4: { fontSize: '1.0625rem' } } },
   cursorType: 'pointer',
   respectReducedMotion: true,
   components: {
@@ -31,6 +34,7 @@ export const App = () => (
       <ErrorBoundary resetKey="">
         <Gate />
       </ErrorBoundary>
+      <ConfirmationHost />
       <Notices />
     </QueryClientProvider>
   </MantineProvider>

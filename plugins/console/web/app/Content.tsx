@@ -1,11 +1,11 @@
-import { AppShell, Loader } from '@mantine/core'
+import { AppShell } from '@mantine/core'
 import { lazy, Suspense } from 'react'
 import { Route, Switch } from 'wouter'
 import type { Me } from '../api/me.ts'
 import { useLostAt } from '../api/reachability.ts'
 import type { Page } from '../pages/pages.ts'
 import { ErrorBoundary } from '../parts/ErrorBoundary.tsx'
-import { text } from '../text/text.ts'
+import { Loading } from '../parts/QueryResult.tsx'
 import { ConnectionLost } from './ConnectionLost.tsx'
 import { NotFound } from './NotFound.tsx'
 import type { PluginPart } from './plugins/plugin-parts.ts'
@@ -25,7 +25,7 @@ export const Content = ({ me, pages, parts, path }: Props) => (
   <AppShell.Main id="content" tabIndex={-1} data-stale={useLostAt() !== null || undefined}>
     <ConnectionLost />
     <ErrorBoundary resetKey={path}>
-      <Suspense fallback={<Loader aria-label={text.loading} />}>
+      <Suspense fallback={<Loading />}>
         <Switch>
           {pages.map(({ name, path: to, view: View }) => (
             <Route key={name} path={to === '/' ? '/' : `${to}/*?`}>

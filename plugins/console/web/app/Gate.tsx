@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { lazy, type ReactNode, Suspense, useEffect } from 'react'
 import { call } from '../api/call.ts'
 import { useMe } from '../api/me.ts'
-import { useMustChange } from '../api/use-must-change.ts'
+import { setMustEnroll, useMustChange, useMustEnroll } from '../api/session-limits.ts'
 import { watchServer } from '../api/watch-server.ts'
 import { LoadError } from '../parts/LoadError.tsx'
 import { text } from '../text/text.ts'
@@ -15,11 +15,13 @@ import { setupTokenIn } from './setup-link.ts'
 const SignIn = lazy(() => import('./forms/SignIn.tsx'))
 const Setup = lazy(() => import('./forms/Setup.tsx'))
 const NewPassword = lazy(() => import('./forms/NewPassword.tsx'))
+const SetUpApp = lazy(() => import('./forms/SetUpApp.tsx'))
 
 export function Gate() {
   const me = useMe()
   const mustChange = useMustChange()
-  const isSignedIn = me.data != null && !mustChange
+  const mustEnroll = useMustEnroll()
+  const isSignedIn = me.data != null && !mustChange && !mustEnroll
   useEffect(() => watchServer(isSignedIn), [isSignedIn])
   if (me.isPending) return <Centered>{<Loader aria-label={text.loading} />}</Centered>
   if (me.data === undefined) return <Centered>{<LoadError error={me.error} retry={me.refetch} />}</Centered>
@@ -28,6 +30,16 @@ export function Gate() {
     return (
       <Centered>
         <NewPassword me={me.data} isTemporary />
+      </Centered>
+    )
+  if (mustEnroll)
+    return (
+      <Centered>
+        <SetUpApp
+          title={text.secondFactor.title}
+          lead={text.secondFactor.needed}
+          onDone={() => setMustEnroll(false)}
+        />
       </Centered>
     )
   return <Shell me={me.data} />

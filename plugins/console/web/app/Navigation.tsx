@@ -13,9 +13,11 @@ interface Props {
 
 export const Navigation = ({ pages, parts, path }: Props) => (
   <AppShell.Navbar p="sm" aria-label={text.nav}>
-    {pages.map(({ name, path: to, icon }) => (
-      <NavigationLink key={name} to={to} path={path} label={text.pages[name]} icon={icon} />
-    ))}
+    {pages
+      .filter(({ isUnlisted }) => !isUnlisted)
+      .map(({ name, path: to, icon }) => (
+        <NavigationLink key={name} to={to} path={path} label={text.pages[name]} icon={icon} />
+      ))}
     {parts
       .filter(({ on }) => on === 'page')
       .map(part => (

@@ -9,7 +9,9 @@ import { text } from '../text/text.ts'
 import { Content } from './Content.tsx'
 import { Header } from './Header.tsx'
 import { Navigation } from './Navigation.tsx'
+import { notify } from './notices.ts'
 import { usePluginParts } from './plugins/plugin-parts.ts'
+import { takeSignInError } from './sign-in-link.ts'
 import { focusSearch, useKeys } from './use-keys.ts'
 
 const Palette = lazy(() => import('./palette/Palette.tsx'))
@@ -26,6 +28,10 @@ export function Shell({ me }: { readonly me: Me }) {
   const context = { me, pages: pagesFor(me), parts: usePluginParts() }
   useKeys({ 'mod+k': openPalette.open, '?': openKeys.open, '/': focusSearch })
   useArrival(path, close)
+  useEffect(() => {
+    const refused = takeSignInError() // of a confirmation, or of a new identity
+    if (refused) notify(refused)
+  }, [])
   return (
     <AppShell
       header={{ height: 56 }}

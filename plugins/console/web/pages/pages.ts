@@ -10,6 +10,7 @@ export interface Page {
   readonly name: keyof Text['pages']
   readonly path: `/${string}` // includes all deeper paths
   readonly needs?: Right // default: every user sees it
+  readonly isUnlisted?: true // other pages link to it, and the navigation does not
   readonly icon: string // SVG path data of a 24x24 line icon
   readonly view: LazyExoticComponent<ComponentType>
   readonly load: Load // the chunk of the view
@@ -103,6 +104,12 @@ const pages: readonly Page[] = [
     create: { label: () => text.sources.add, needs: 'managesAll' }
   },
   {
+    name: 'notifications',
+    path: '/notifications',
+    icon: 'M6 16V11a6 6 0 0 1 12 0v5l2 2H4zM10 21h4',
+    ...lazyPage(() => import('./notifications/page.tsx'))
+  },
+  {
     name: 'audit',
     path: '/audit',
     needs: 'seesAll',
@@ -128,6 +135,13 @@ const pages: readonly Page[] = [
     path: '/account',
     icon: 'M12 4a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM4 20c1-4 4-6 8-6s7 2 8 6',
     ...lazyPage(() => import('./account/page.tsx'))
+  },
+  {
+    name: 'device',
+    path: '/device',
+    isUnlisted: true,
+    icon: 'M4 5h16v11H4zM2 20h20M8 9l2 2-2 2M12 13h3',
+    ...lazyPage(() => import('./device/page.tsx'))
   }
 ]
 

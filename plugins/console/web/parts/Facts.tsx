@@ -20,13 +20,7 @@ export const Facts = ({ facts }: { readonly facts: readonly (Fact | false)[] }) 
               {name}
             </Text>
             <Text component="dd" m={0} style={{ overflowWrap: 'anywhere' }}>
-              {to === undefined ? (
-                (value ?? '–')
-              ) : (
-                <PageLink to={to} size="md">
-                  {value}
-                </PageLink>
-              )}
+              {to === undefined ? (value ?? '–') : <PageLink to={to}>{value}</PageLink>}
             </Text>
           </div>
         ))}

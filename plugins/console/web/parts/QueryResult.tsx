@@ -26,7 +26,8 @@ export function QueryResult<T>({ query, children }: Props<T>) {
   )
 }
 
-const Loading = () => (
+/** Takes the place of what is being read. */
+export const Loading = () => (
   <Stack gap="xs" aria-busy aria-label={text.loading} role="status">
     {[92, 78, 85, 64].map(width => (
       <Skeleton key={width} height={28} width={`${width}%`} />

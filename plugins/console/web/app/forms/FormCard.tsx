@@ -1,24 +1,23 @@
 import { Paper, Stack, Text, Title } from '@mantine/core'
 import type { ReactNode } from 'react'
+import { useCheckedForm } from '../../parts/form/use-checked-form.ts'
+import type { useForm } from '../../parts/form/use-form.ts'
 import { text } from '../../text/text.ts'
 
 interface Props {
   readonly title?: string // none: the form is inside a dialog with a title
   readonly lead?: string
-  readonly onSubmit: () => void
+  readonly form: ReturnType<typeof useForm>['form']
   readonly children: ReactNode
 }
 
 /** A form on a page without navigation, or in a dialog. */
-export const FormCard = ({ title, lead, onSubmit, children }: Props) => (
+export const FormCard = ({ title, lead, form, children }: Props) => (
   <Paper
     component="form"
-    {...(title !== undefined && { withBorder: true, p: 'xl', maw: 420 })}
+    {...useCheckedForm(form)}
+    {...(title !== undefined && { withBorder: true, shadow: 'sm', p: 'xl', maw: 420 })}
     w="100%"
-    onSubmit={event => {
-      event.preventDefault()
-      onSubmit()
-    }}
   >
     <Stack>
       {title !== undefined && (

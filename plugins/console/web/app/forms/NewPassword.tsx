@@ -1,14 +1,13 @@
 import { Button, PasswordInput } from '@mantine/core'
-import { useMutation } from '@tanstack/react-query'
-import { useState } from 'react'
 import { call } from '../../api/call.ts'
 import type { Me } from '../../api/me.ts'
-import { setMustChange } from '../../api/use-must-change.ts'
+import { setMustChange } from '../../api/session-limits.ts'
 import { FormError } from '../../parts/form/FormError.tsx'
+import { useForm } from '../../parts/form/use-form.ts'
 import { text } from '../../text/text.ts'
-import { notify } from '../notices.ts'
 import { useSignOut } from '../use-sign-out.ts'
 import { FormCard } from './FormCard.tsx'
+import { newPasswordField, repeatedPasswordField } from './password-fields.ts'
 
 interface Props {
   readonly me: Me
@@ -16,40 +15,33 @@ interface Props {
   readonly onDone?: () => void
 }
 
+const initial = { current_password: '', new_password: '', new_password_confirm: '' }
+const fields = {
+  current_password: { label: text.password.current, codes: ['invalid_login'] },
+  new_password: newPasswordField(text.password.next),
+  new_password_confirm: repeatedPasswordField(text.password.again, 'new_password')
+}
+
 export default function NewPassword({ me, isTemporary, onDone }: Props) {
-  const [form, setForm] = useState({ current_password: '', new_password: '', new_password_confirm: '' })
-  const change = useMutation({
-    meta: { shown: true },
-    mutationFn: () => call('POST /v1/users/me/password', { body: form }),
-    onSuccess: () => {
+  const { input, form } = useForm({
+    initial,
+    fields,
+    save: body => call('POST /v1/users/me/password', { body }),
+    notice: () => text.password.done,
+    onDone: () => {
       setMustChange(false)
-      notify(text.password.done)
       onDone?.()
     }
   })
   const signOut = useSignOut()
-  const input = (name: keyof typeof form, label: string, autoComplete: string) => (
-    <PasswordInput
-      label={label}
-      name={name}
-      value={form[name]}
-      onChange={event => setForm({ ...form, [name]: event.currentTarget.value })}
-      autoComplete={autoComplete}
-      required
-    />
-  )
-  const differ = form.new_password_confirm !== '' && form.new_password !== form.new_password_confirm
   return (
-    <FormCard
-      {...(isTemporary && { title: text.password.title, lead: text.password.temporary })}
-      onSubmit={() => differ || change.mutate()}
-    >
+    <FormCard {...(isTemporary && { title: text.password.title, lead: text.password.temporary })} form={form}>
       <input type="hidden" name="username" autoComplete="username" value={me.user_id} readOnly />
-      {input('current_password', text.password.current, 'current-password')}
-      {input('new_password', text.password.next, 'new-password')}
-      {input('new_password_confirm', text.password.again, 'new-password')}
-      <FormError error={change.error} {...(differ && { hint: text.setup.mismatch })} />
-      <Button type="submit" loading={change.isPending}>
+      <PasswordInput {...input('current_password')} autoComplete="current-password" required />
+      <PasswordInput {...input('new_password')} autoComplete="new-password" required />
+      <PasswordInput {...input('new_password_confirm')} autoComplete="new-password" required />
+      <FormError error={form.error} />
+      <Button type="submit" loading={form.isBusy}>
         {text.password.submit}
       </Button>
       {isTemporary && (

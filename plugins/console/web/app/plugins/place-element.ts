@@ -2,15 +2,12 @@
 import type { ConsoleElement } from '../../../slots.ts'
 import type { PluginPart } from './plugin-parts.ts'
 
-type Made = HTMLElement & ConsoleElement
-type Given = Pick<ConsoleElement, 'api' | 'context'>
-
 /** Throws if the script does not load or the element fails to start. Returns null if the page has changed since. */
-export async function placeElement(
-  { module, element }: PluginPart,
-  given: Given,
+export async function placeElement<G extends object>(
+  { module, element }: Pick<PluginPart, 'module' | 'element'>,
+  given: G,
   host: () => HTMLElement | null
-): Promise<Made | null> {
+): Promise<(HTMLElement & G & Pick<ConsoleElement, 'refresh'>) | null> {
   await import(/* @vite-ignore */ module)
   if (customElements.get(element) === undefined)
     throw new TypeError(`its module defines no element ${element}`)

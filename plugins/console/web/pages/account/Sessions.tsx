@@ -4,10 +4,11 @@ import { useState } from 'react'
 import { call, type Row, rows } from '../../api/call.ts'
 import { ConfirmAction } from '../../parts/dialog/ConfirmAction.tsx'
 import { Section } from '../../parts/page/Section.tsx'
-import { actionsColumn, timeColumn } from '../../parts/table/columns.tsx'
+import { actionsColumn, longTextColumn, timeColumn } from '../../parts/table/columns.tsx'
 import { QueryTable } from '../../parts/table/QueryTable.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { text } from '../../text/text.ts'
+import { factorsText } from '../users/factors-text.ts'
 
 type Session = Row<'GET /v1/users/me/sessions'>
 
@@ -17,9 +18,10 @@ const columns: readonly Column<Session>[] = [
     title: text.sessions.from,
     value: ({ remote_addr, current }) => (current ? `${remote_addr} (${text.sessions.current})` : remote_addr)
   },
-  timeColumn('created_at', text.sessions.began, { format: 'ago', width: 8, wide: true }),
+  longTextColumn('factors', text.sessions.factors, ({ factors }) => factorsText(factors), { width: 8 }),
+  timeColumn('created_at', text.sessions.began, { format: 'ago', width: 8 }),
   timeColumn('last_seen_at', text.sessions.seen, { format: 'ago', width: 8 }),
-  timeColumn('expires_at', text.sessions.ends, { width: 8, wide: true })
+  timeColumn('expires_at', text.sessions.ends, { width: 8 })
 ]
 
 /** Sessions of the signed-in user. To end the current one, sign out. */

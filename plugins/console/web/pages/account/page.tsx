@@ -5,10 +5,13 @@ import { hasRight } from '../../api/rights.ts'
 import { DialogButton } from '../../parts/dialog/DialogButton.tsx'
 import { toOptions } from '../../parts/form/to-options.ts'
 import { PageHead } from '../../parts/page/PageHead.tsx'
+import { PageLink } from '../../parts/page/PageLink.tsx'
 import { Section } from '../../parts/page/Section.tsx'
 import { chooseLanguage, type Language, language, languages, text } from '../../text/text.ts'
+import { Identities } from '../users/Identities.tsx'
 import { UserLimits } from '../users/UserLimits.tsx'
 import { OwnGrants } from './OwnGrants.tsx'
+import { SecondFactor } from './SecondFactor.tsx'
 import { Sessions } from './Sessions.tsx'
 import { Tokens } from './Tokens.tsx'
 
@@ -37,8 +40,11 @@ function AccountSections({ me }: { readonly me: Me }) {
       <Appearance />
       {isTenant && <OwnGrants />}
       {isTenant && <UserLimits user={me.user_id} mayChange={false} />}
+      <SecondFactor user={me.user_id} />
+      <Identities user={me.user_id} isSelf mayChange />
       <Sessions />
       <Tokens user={me.user_id} mayChange />
+      <PageLink to="/device">{text.pages.device}</PageLink>
     </>
   )
 }

@@ -6,18 +6,24 @@ import { Timestamp } from '../../parts/Timestamp.tsx'
 import { text } from '../../text/text.ts'
 import { Actor, Outcome, Subject } from './audit-columns.tsx'
 import type { Entry } from './use-entries.ts'
+import type { NameRecord } from './use-record-names.ts'
+
+interface Props {
+  readonly entry: Entry
+  readonly nameOf: NameRecord
+}
 
 /** All fields of an entry, with the changes. */
-export const EntryDetails = ({ entry }: { readonly entry: Entry }) => (
+export const EntryDetails = ({ entry, nameOf }: Props) => (
   <Stack>
     <Facts
       facts={[
         { name: text.audit.at, value: <Timestamp at={entry.timestamp} format="seconds" /> },
         { name: text.audit.actor, value: <Actor entry={entry} /> },
         { name: text.audit.action, value: entry.action },
-        { name: text.audit.on, value: <Subject entry={entry} /> },
+        { name: text.audit.on, value: <Subject entry={entry} nameOf={nameOf} /> },
         { name: text.audit.outcome, value: <Outcome entry={entry} /> },
-        { name: text.audit.reason, value: entry.reason },
+        { name: text.audit.reason, value: entry.reason && `${entry.reason} (${entry.status})` },
         { name: text.audit.method, value: entry.auth_method },
         { name: text.audit.from, value: entry.remote_addr },
         { name: text.audit.path, value: `${entry.method} ${entry.path}`.trim() || null },

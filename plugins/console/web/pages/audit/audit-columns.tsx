@@ -4,9 +4,9 @@ import { PageLink } from '../../parts/page/PageLink.tsx'
 import { textColumn, timeColumn } from '../../parts/table/columns.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { text } from '../../text/text.ts'
-import { useClientsById } from '../clients/queries.ts'
 import { UserLink } from '../users/UserLink.tsx'
 import type { Entry } from './use-entries.ts'
+import type { NameRecord } from './use-record-names.ts'
 
 const pages: Readonly<Record<string, (id: string) => string>> = {
   rule: id => `/rules/${id}`,
@@ -16,13 +16,23 @@ const pages: Readonly<Record<string, (id: string) => string>> = {
   settings: () => '/settings'
 }
 
-/** The changed record, with a link if it has a page. */
-export function Subject({ entry: { resource_kind: kind, resource_id: id, rule_name } }: SubjectProps) {
-  const clients = useClientsById()
+/** 'rule paris:8443/tcp' */
+const subjectOf = (entry: Entry, nameOf: NameRecord): string => {
+  const kind = entry.resource_kind ?? entry.action.split('.')[0] ?? ''
+  return [text.audit.kinds[kind] ?? kind, nameOf(entry)].filter(Boolean).join(' ')
+}
+
+interface SubjectProps {
+  readonly entry: Entry
+  readonly nameOf: NameRecord
+}
+
+/** The changed record, with a link if it has a page. The tooltip has its id. */
+export function Subject({ entry, nameOf }: SubjectProps) {
+  const { resource_kind: kind, resource_id: id } = entry
   if (kind === null) return '–'
   const to = id !== null && Object.hasOwn(pages, kind) ? pages[kind]?.(id) : undefined
-  const known = rule_name ?? (kind === 'client' ? clients.get(id ?? '')?.client_name : undefined)
-  const name = `${kind} ${known ?? id ?? ''}`
+  const name = subjectOf(entry, nameOf)
   const title = `${kind} ${id ?? ''}`
   if (to === undefined) return <span title={title}>{name}</span>
   return (
@@ -32,9 +42,9 @@ export function Subject({ entry: { resource_kind: kind, resource_id: id, rule_na
   )
 }
 
-interface SubjectProps {
-  readonly entry: Pick<Entry, 'resource_kind' | 'resource_id' | 'rule_name'>
-}
+/** 'created', 'deleted' */
+export const verbOf = ({ action }: Pick<Entry, 'action'>): string =>
+  text.audit.verbs[action] ?? text.audit.verbs[action.split('.')[1] ?? ''] ?? action
 
 export const Actor = ({ entry: { actor } }: { readonly entry: Entry }) =>
   actor === null ? text.audit.nobody : actor.startsWith('_') ? actor : <UserLink id={actor} />
@@ -48,42 +58,40 @@ const tones = { allow: 'good', deny: 'bad', fail: 'warn' } as const
 /** '×12' means that the entry stands for 12 denied requests. */
 export const Outcome = ({ entry }: { readonly entry: Entry }) => {
   const { status, reason, count: times } = entry
+  const why = reason === null ? '' : (text.errors[reason] ?? reason)
   return (
-    <span>
+    <span title={why}>
       <Dot tone={tones[shownOutcome(entry)]} />
-      {text.audit.outcomes[shownOutcome(entry)]} {status ?? text.audit.pending} {reason}
+      {text.audit.outcomes[shownOutcome(entry)]}
+      {status === null && ` (${text.audit.pending})`}
+      {why !== '' && `: ${why}`}
       {times > 1 && ` ×${count(times)}`}
     </span>
   )
 }
 
-export const auditColumns: readonly Column<Entry>[] = [
+export const auditColumns = (nameOf: NameRecord): readonly Column<Entry>[] => [
   timeColumn('timestamp', text.audit.at, { format: 'brief', width: 11 }),
   {
     id: 'actor',
     title: text.audit.actor,
     value: ({ actor }) => actor ?? text.audit.nobody,
     cell: entry => <Actor entry={entry} />,
-    width: 6,
-    wide: true
+    width: 6
   },
   textColumn('action', text.audit.action, { width: 9 }),
   {
     id: 'on',
     title: text.audit.on,
-    value: ({ resource_kind, resource_id, rule_name }) =>
-      `${resource_kind ?? ''} ${rule_name ?? ''} ${resource_id ?? ''}`,
-    cell: entry => <Subject entry={entry} />,
-    width: 11,
-    wide: true
+    value: entry => `${subjectOf(entry, nameOf)} ${entry.resource_id ?? ''}`,
+    cell: entry => <Subject entry={entry} nameOf={nameOf} />,
+    width: 11
   },
   {
     id: 'outcome',
     title: text.audit.outcome,
-    value: entry =>
-      `${text.audit.outcomes[shownOutcome(entry)]} ${entry.status ?? text.audit.pending} ${entry.reason ?? ''}`,
+    value: entry => `${text.audit.outcomes[shownOutcome(entry)]} ${entry.status ?? ''} ${entry.reason ?? ''}`,
     cell: entry => <Outcome entry={entry} />,
-    width: 13,
-    wide: true
+    width: 11
   }
 ]

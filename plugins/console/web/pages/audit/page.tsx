@@ -13,6 +13,7 @@ import { auditColumns } from './audit-columns.tsx'
 import { EntryDetails } from './EntryDetails.tsx'
 import { FilterForm } from './FilterForm.tsx'
 import { type Entry, type Filters, filterNames, useEntries } from './use-entries.ts'
+import { useRecordNames } from './use-record-names.ts'
 
 /** The filters are in the URL, so that other pages can link to a filtered log. */
 export default function Audit() {
@@ -60,6 +61,7 @@ interface ListProps {
 
 function EntryList({ entries, hasOlder, loadOlder }: ListProps) {
   const [shown, show] = useState<Entry | null>(null)
+  const nameOf = useRecordNames()
   const [isBusy, setBusy] = useState(false)
   const detailsButton = (entry: Entry) => (
     <Button size="compact-xs" variant="default" onClick={() => show(entry)}>
@@ -76,7 +78,7 @@ function EntryList({ entries, hasOlder, loadOlder }: ListProps) {
         name="audit"
         what={text.audit.what}
         rows={entries}
-        columns={[...auditColumns, actionsColumn(detailsButton, 6)]}
+        columns={[...auditColumns(nameOf), actionsColumn(detailsButton, 6)]}
         idOf={({ id }) => id}
         empty={text.audit.empty}
       />
@@ -97,7 +99,7 @@ function EntryList({ entries, hasOlder, loadOlder }: ListProps) {
         </Group>
       )}
       <Dialog isOpen={shown !== null} onClose={() => show(null)} title={text.audit.entry} size="xl">
-        {shown && <EntryDetails entry={shown} />}
+        {shown && <EntryDetails entry={shown} nameOf={nameOf} />}
       </Dialog>
     </>
   )

@@ -25,17 +25,16 @@ const placeOf = ({ client_id, client_name, rule_id }: Ban): readonly [name: stri
 export const banColumns: readonly Column<Ban>[] = [
   textColumn('source', text.bans.source, { width: 8 }),
   linkColumn('where', text.bans.where, placeOf, { width: 6 }),
-  longTextColumn('cause', text.bans.cause, causeOf, { width: 8, wide: true }),
+  longTextColumn('cause', text.bans.cause, causeOf, { width: 8 }),
   linkColumn(
     'by',
     text.bans.by,
     ({ made_by: id }) => (id === null ? [text.bans.agent, null] : [id, `/users/${id}`]),
-    { width: 5, wide: true }
+    { width: 5 }
   ),
-  timeColumn('from', text.bans.began, { format: 'ago', width: 6, wide: true }),
-  timeColumn('until', text.bans.until, { format: 'brief', width: 8.5, wide: true }),
+  timeColumn('from', text.bans.began, { format: 'ago', width: 6 }),
+  timeColumn('until', text.bans.until, { format: 'brief', width: 8.5 }),
   stateColumn('state', text.bans.state, ban => [stateOf(ban), ban.state === 'in_force' ? 'bad' : undefined], {
-    width: 6,
-    wide: true
+    width: 6
   })
 ]

@@ -15,6 +15,7 @@ import { text } from '../../text/text.ts'
 import { isOn } from '../rules/filters.ts'
 import { useRules } from '../rules/queries.ts'
 import { ruleColumns } from '../rules/rule-columns.tsx'
+import { useRuleRates } from '../rules/use-rule-rates.ts'
 import { TrafficHistory } from '../traffic/TrafficHistory.tsx'
 import { ClientActions } from './ClientActions.tsx'
 import { ClientOwners } from './ClientOwners.tsx'
@@ -70,7 +71,11 @@ function Rules({ id }: { readonly id: string }) {
   const rules = useRules()
   const clients = useClientsById()
   const mayAdd = useRight('changesRules')
-  const columns = useMemo(() => ruleColumns(clients).filter(column => column.id !== 'client'), [clients])
+  const rates = useRuleRates()
+  const columns = useMemo(
+    () => ruleColumns(clients, rates).filter(column => column.id !== 'client'),
+    [clients, rates]
+  )
   return (
     <Section
       title={text.clients.rules}

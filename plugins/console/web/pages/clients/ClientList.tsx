@@ -33,18 +33,17 @@ const columns: readonly Column<Client>[] = [
     cell: client => <StateLabel state={shownState(client)} />,
     width: 8
   },
-  textColumn('address', text.clients.address, { width: 9.5, wide: true }),
-  textColumn('remote_addr', text.clients.from, { width: 8, wide: true }),
-  { id: 'labels', title: text.fields['labels'] ?? '', value: labelsIn, width: 6, wide: true },
-  textColumn('agent_version', text.clients.version, { width: 5, wide: true }),
+  textColumn('address', text.clients.address, { width: 9.5 }),
+  textColumn('remote_addr', text.clients.from, { width: 8 }),
+  { id: 'labels', title: text.fields['labels'] ?? '', value: labelsIn, width: 6 },
+  textColumn('agent_version', text.clients.version, { width: 5 }),
   {
     id: 'seen',
     title: text.clients.seen,
     value: ({ last_seen_at }) => (last_seen_at === null ? 0 : Date.parse(last_seen_at)),
     cell: ({ last_seen_at: at, connected }) =>
       connected ? text.clients.now : at !== null && <Timestamp at={at} format="ago" />,
-    width: 8,
-    wide: true
+    width: 8
   }
 ]
 

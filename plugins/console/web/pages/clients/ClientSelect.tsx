@@ -8,10 +8,11 @@ interface Props extends Omit<ControlProps<string>, 'error'> {
 }
 
 /** Selects a client that the user may see. */
-export function ClientSelect({ label, value, onChange, first, error = null }: Props) {
+export function ClientSelect({ name, label, value, onChange, first, error = null }: Props) {
   const clients = useClients().data ?? []
   return (
     <NativeSelect
+      name={name}
       label={label}
       data={[
         ...(first ? [first] : []),

@@ -1,12 +1,11 @@
-import { SimpleGrid, Text } from '@mantine/core'
+import { Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import { call, type Reply } from '../../api/call.ts'
 import { count, percent } from '../../format.ts'
-import { Chart } from '../../parts/chart/Chart.tsx'
+import { ChartGrid } from '../../parts/chart/ChartGrid.tsx'
 import { gapAt, type Point } from '../../parts/chart/points.ts'
-import { Section } from '../../parts/page/Section.tsx'
-import { QueryResult } from '../../parts/QueryResult.tsx'
+import { QuerySection } from '../../parts/page/QuerySection.tsx'
 import { text } from '../../text/text.ts'
 import { RangeSelect } from '../traffic/RangeSelect.tsx'
 import { type Range, ranges } from '../traffic/traffic-history.ts'
@@ -29,20 +28,19 @@ export function HostHealth({ client: { client_id } }: { readonly client: Client 
     }
   })
   return (
-    <Section
+    <QuerySection
+      query={health}
       title={text.clients.host}
       actions={<RangeSelect value={range} onChange={setRange} of={hostRanges} />}
     >
-      <QueryResult query={health}>
-        {samples =>
-          samples.length === 0 ? (
-            <Text c="dimmed">{text.clients.noHealth}</Text>
-          ) : (
-            <HealthCharts samples={samples} />
-          )
-        }
-      </QueryResult>
-    </Section>
+      {samples =>
+        samples.length === 0 ? (
+          <Text c="dimmed">{text.clients.noHealth}</Text>
+        ) : (
+          <HealthCharts samples={samples} />
+        )
+      }
+    </QuerySection>
   )
 }
 
@@ -57,25 +55,21 @@ function HealthCharts({ samples }: { readonly samples: readonly Sample[] }) {
   )
   const trip = useMemo(() => toPoints(samples, ({ rtt_ms }) => [rtt_ms]), [samples])
   return (
-    <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="xl">
-      <Chart
-        title={text.clients.load}
-        lines={[
-          { name: text.clients.cpu, color: '--line-a' },
-          { name: text.clients.memory, color: '--line-b' }
-        ]}
-        points={load}
-        format={percent}
-      />
-      <Chart
-        title={text.clients.trip}
-        lines={[{ name: text.clients.trip, color: '--line-a' }]}
-        points={trip}
-        format={ms => `${count(ms)} ms`}
-      />
-    </SimpleGrid>
+    <ChartGrid
+      charts={[
+        { title: text.clients.load, lines: loadLines, points: load, format: percent, isHistory: true },
+        { title: text.clients.trip, lines: tripLines, points: trip, format: milliseconds, isHistory: true }
+      ]}
+    />
   )
 }
+
+const loadLines = [
+  { name: text.clients.cpu, color: '--line-a' },
+  { name: text.clients.memory, color: '--line-b' }
+]
+const tripLines = [{ name: text.clients.trip, color: '--line-a' }]
+const milliseconds = (ms: number): string => `${count(ms)} ms`
 
 /** Returns a point for each sample, and a gap where minutes are missing. */
 function toPoints(

@@ -18,14 +18,13 @@ export function connectionColumns({ clientOf, onClose, hasRule }: Names): readon
     textColumn('source', text.connections.source),
     ...(hasRule ? columnsOfRule() : []),
     linkColumn('client', text.rules.client, ({ client_id: id }) => [clientOf(id), `/clients/${id}`], {
-      width: 6,
-      wide: true
+      width: 6
     }),
     {
       id: 'target',
       title: text.connections.target,
-      value: ({ target }) => target ?? text.connections.connecting,
-      wide: true
+      value: ({ target, divert }) =>
+        target === null ? text.connections.connecting : divert === null ? target : `${target} (${divert})`
     },
     ...numberColumns(),
     ...(onClose ? [closeColumn(onClose)] : [])
@@ -52,7 +51,7 @@ const closeColumn = (onClose: (row: LiveRow) => void): LiveColumn => ({
 
 const columnsOfRule = (): readonly LiveColumn[] => [
   linkColumn('rule', text.connections.rule, row => [portOf(row), `/rules/${row.rule_id}`], { width: 6 }),
-  textColumn('owner', text.rules.owner, { width: 6, wide: true, extra: true })
+  textColumn('owner', text.rules.owner, { width: 6, extra: true })
 ]
 
 const portOf = ({ listen, protocol }: LiveRow): string => `${/\d+$/.exec(listen)?.[0] ?? listen}/${protocol}`
@@ -61,7 +60,7 @@ const words = text.connections
 const milliseconds = (n: number): string => `${n.toFixed(1)} ms`
 
 const numberColumns = (): readonly LiveColumn[] => [
-  timeColumn('opened_at', words.age, { format: 'ago', width: 6, wide: true }),
+  timeColumn('opened_at', words.age, { format: 'ago', width: 6 }),
   numberColumn('in-rate', words.rateIn, ({ rateIn }) => rateIn, rate),
   numberColumn('out-rate', words.rateOut, ({ rateOut }) => rateOut, rate),
   extra(numberColumn('in', words.bytesIn, ({ bytes_in }) => bytes_in, bytes)),
@@ -69,7 +68,7 @@ const numberColumns = (): readonly LiveColumn[] => [
   extra(numberColumn('idle', words.idle, ({ idle_secs }) => idle_secs * 1000, duration)),
   extra(numberColumn('rtt', words.rtt, ({ rtt_ms }) => rtt_ms?.caller ?? null, milliseconds)),
   extra(numberColumn('resent', words.retransmits, ({ retransmits }) => retransmits?.caller ?? null, count)),
-  extra(textColumn('held_by', words.throttledBy, { width: 6, wide: true }))
+  extra(textColumn('held_by', words.throttledBy, { width: 6 }))
 ]
 
 /** Hides a column until the user selects it. */
@@ -89,6 +88,5 @@ const numberColumn = (
     return value === null ? '–' : format(value)
   },
   numeric: true,
-  width: 6,
-  wide: true
+  width: 6
 })

@@ -17,7 +17,7 @@ import { emptyRule } from '../rules/form/rule-values.ts'
 import { type Rule, useRules } from '../rules/queries.ts'
 
 /** Guides from an empty server to the first forwarded byte. The state of the server checks off each step. */
-export function FirstSteps() {
+export default function FirstSteps() {
   const clients = useClients()
   const rules = useRules()
   return (
@@ -42,7 +42,7 @@ function Steps({ clients, rules }: { readonly clients: readonly Client[]; readon
   const usable = clients.filter(({ state }) => state !== 'revoked')
   const rule = rules.findLast(({ state }) => state === 'active')
   return (
-    <Stack maw={760}>
+    <div className="first-steps">
       <Step
         at={1}
         title={text.overview.stepClient}
@@ -70,7 +70,7 @@ function Steps({ clients, rules }: { readonly clients: readonly Client[]; readon
       >
         {rule && <Use rule={rule} clients={clients} />}
       </Step>
-    </Stack>
+    </div>
   )
 }
 

@@ -1,19 +1,21 @@
-import { Text } from '@mantine/core'
+import { Group, Paper, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { call } from '../../api/call.ts'
 import { PageLink } from '../../parts/page/PageLink.tsx'
-import { Section } from '../../parts/page/Section.tsx'
-import { QueryResult } from '../../parts/QueryResult.tsx'
+import { QuerySection } from '../../parts/page/QuerySection.tsx'
+import { ShortList } from '../../parts/ShortList.tsx'
 import { Timestamp } from '../../parts/Timestamp.tsx'
 import { text } from '../../text/text.ts'
-import { Actor, Subject } from '../audit/audit-columns.tsx'
+import { Actor, Subject, verbOf } from '../audit/audit-columns.tsx'
 import type { Entry } from '../audit/use-entries.ts'
+import { useRecordNames } from '../audit/use-record-names.ts'
 
 const maxRead = 50
 const maxShown = 6
 
 /** The last changes that were made, newest first. */
 export function RecentChanges() {
+  const nameOf = useRecordNames()
   const entries = useQuery({
     queryKey: ['audit', 'changes'],
     refetchInterval: 30_000,
@@ -23,36 +25,34 @@ export function RecentChanges() {
     }
   })
   return (
-    <Section
+    <QuerySection
+      query={entries}
       title={text.overview.changes}
       actions={<PageLink to="/audit?outcome=allow">{text.pages.audit}</PageLink>}
     >
-      <QueryResult query={entries}>
-        {rows =>
-          rows.length === 0 ? (
-            <Text c="dimmed" size="sm">
-              {text.overview.noChanges}
-            </Text>
-          ) : (
-            <ul className="changes">
-              {rows.map(entry => (
-                <li key={entry.id}>
-                  <span>
-                    <Actor entry={entry} /> · {entry.action} · <Subject entry={entry} />
-                  </span>
-                  <Text component="span" size="sm" c="dimmed">
+      {rows => (
+        <Paper withBorder p="md">
+          <ShortList rows={rows} idOf={({ id }) => id} empty={text.overview.noChanges}>
+            {entry => (
+              <>
+                <span>
+                  <Subject entry={entry} nameOf={nameOf} /> {verbOf(entry)}
+                </span>
+                <Group gap="xs" component="span">
+                  <Actor entry={entry} />
+                  <Text span c="dimmed">
                     <Timestamp at={entry.timestamp} format="ago" />
                   </Text>
-                </li>
-              ))}
-            </ul>
-          )
-        }
-      </QueryResult>
-    </Section>
+                </Group>
+              </>
+            )}
+          </ShortList>
+        </Paper>
+      )}
+    </QuerySection>
   )
 }
 
 /** Leaves out what was refused, and sign-ins, which change nothing that others see. */
 const isChange = ({ status, action }: Entry): boolean =>
-  (status === null || status < 400) && !action.startsWith('session.')
+  (status === null || status < 400) && !/^(session\.|auth\.log)/.test(action)

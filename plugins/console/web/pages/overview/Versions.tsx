@@ -1,7 +1,8 @@
-import { Text } from '@mantine/core'
+import { Paper, Text } from '@mantine/core'
 import { count } from '../../format.ts'
 import { PageLink } from '../../parts/page/PageLink.tsx'
 import { Section } from '../../parts/page/Section.tsx'
+import { ShortList } from '../../parts/ShortList.tsx'
 import { text } from '../../text/text.ts'
 import { useClients } from '../clients/queries.ts'
 
@@ -12,16 +13,18 @@ export function Versions() {
   if (versions.size === 0) return null
   return (
     <Section title={text.overview.versions} actions={<PageLink to="/clients">{text.pages.clients}</PageLink>}>
-      <ul className="changes">
-        {[...versions].map(([version, all]) => (
-          <li key={version}>
-            {version}
-            <Text component="span" size="sm" c="dimmed">
-              {text.overview.clientsWith(count(all.length))}
-            </Text>
-          </li>
-        ))}
-      </ul>
+      <Paper withBorder p="md">
+        <ShortList rows={[...versions]} idOf={([version]) => version} empty="">
+          {([version, all]) => (
+            <>
+              {version}
+              <Text component="span" c="dimmed">
+                {text.overview.clientsWith(count(all.length))}
+              </Text>
+            </>
+          )}
+        </ShortList>
+      </Paper>
     </Section>
   )
 }

@@ -1,20 +1,22 @@
 import { Paper, SimpleGrid, Text } from '@mantine/core'
+import { lazy, Suspense } from 'react'
 import { useMe } from '../../api/me.ts'
 import { useRight } from '../../api/rights.ts'
 import { bytes, count, rate } from '../../format.ts'
 import { PageHead } from '../../parts/page/PageHead.tsx'
 import { PageLink } from '../../parts/page/PageLink.tsx'
-import { QueryResult } from '../../parts/QueryResult.tsx'
+import { Loading, QueryResult } from '../../parts/QueryResult.tsx'
 import { text } from '../../text/text.ts'
 import { TrafficHistory } from '../traffic/TrafficHistory.tsx'
 import { Attention } from './Attention.tsx'
-import { FirstSteps } from './FirstSteps.tsx'
 import { RecentChanges } from './RecentChanges.tsx'
 import { TopTraffic } from './TopTraffic.tsx'
 import { useAttention } from './use-attention.ts'
 import { type Summary, useSummary } from './use-summary.ts'
 import { useThroughput } from './use-throughput.ts'
 import { Versions } from './Versions.tsx'
+
+const FirstSteps = lazy(() => import('./FirstSteps.tsx')) // only an empty server needs the form of a rule
 
 export default function Overview() {
   const summary = useSummary()
@@ -26,7 +28,9 @@ export default function Overview() {
       <QueryResult query={summary}>
         {found =>
           mayStart && isNew(found) ? (
-            <FirstSteps />
+            <Suspense fallback={<Loading />}>
+              <FirstSteps />
+            </Suspense>
           ) : (
             <Running summary={found} readAt={summary.dataUpdatedAt} attention={attention} />
           )
@@ -49,7 +53,8 @@ function Running({ summary, readAt, attention }: RunningProps) {
   const { clients, rules, active_connections, bytes_in, bytes_out } = summary
   const seesAll = useRight('seesAll')
   const me = useMe().data
-  const [rateIn, rateOut] = useThroughput(summary, readAt) ?? []
+  const of = { user: seesAll ? '' : (me?.user_id ?? ''), client: '' }
+  const [rateIn, rateOut] = useThroughput(summary, readAt, of) ?? []
   const show = (value: number | undefined): string => (value === undefined ? '–' : rate(value))
   return (
     <>
@@ -79,13 +84,13 @@ function Running({ summary, readAt, attention }: RunningProps) {
           to="/traffic"
         />
       </SimpleGrid>
-      <TrafficHistory of={{ user: seesAll ? '' : (me?.user_id ?? ''), client: '' }} />
+      <TrafficHistory of={of} />
       <TopTraffic />
       {seesAll && (
-        <SimpleGrid cols={{ base: 1, md: 2 }} spacing="xl">
+        <div className="wide-and-narrow">
           <RecentChanges />
           <Versions />
-        </SimpleGrid>
+        </div>
       )}
     </>
   )

@@ -1,90 +1,131 @@
 import { Text } from '@mantine/core'
 import { useRight } from '../../api/rights.ts'
+import { Command } from '../../parts/Command.tsx'
 import { Facts } from '../../parts/Facts.tsx'
+import { PlainTable } from '../../parts/PlainTable.tsx'
 import { PageHead } from '../../parts/page/PageHead.tsx'
 import { PageLink } from '../../parts/page/PageLink.tsx'
 import { Section } from '../../parts/page/Section.tsx'
 import { text } from '../../text/text.ts'
-import type { Plugin } from './queries.ts'
+import { aboutPlugin, type Plugin } from './queries.ts'
+import { TechnicalDetails } from './TechnicalDetails.tsx'
 
-const toPairs = (versions: Readonly<Record<string, string>>): readonly string[] =>
-  Object.entries(versions).map(([name, version]) => `${name} ${version}`)
+interface Props {
+  readonly plugin: Plugin
+  readonly all: readonly Plugin[]
+}
 
-export function PluginDetail({ plugin }: { readonly plugin: Plugin }) {
+/** The page on which a plugin is used. */
+const pageOf: Readonly<Record<string, keyof typeof text.pages>> = {
+  'advertised-endpoint': 'settings',
+  audit: 'audit',
+  bans: 'bans',
+  certificate: 'settings',
+  clients: 'clients',
+  connections: 'connections',
+  enrollment: 'clients',
+  quota: 'quotas',
+  rules: 'rules',
+  servers: 'settings',
+  'source-filter': 'sources',
+  traffic: 'traffic',
+  'under-attack': 'bans',
+  users: 'users'
+}
+
+/** Shows what a plugin does, how to turn it off, and what can be set. */
+export function PluginDetail({ plugin, all }: Props) {
   const seesSettings = useRight('managesUsers')
-  const lists = [
-    ['may', plugin.may],
-    ['routes', plugin.routes],
-    ['commands', plugin.commands],
-    ['tables', plugin.tables],
-    ['fields', plugin.fields],
-    ['slots', plugin.slots],
-    ['fills', plugin.fills],
-    ['needs', toPairs(plugin.needs)],
-    ['capabilities', toPairs(plugin.capabilities)]
-  ] as const
+  const needs = Object.keys(plugin.needs)
+  const neededBy = all.filter(({ needs }) => Object.hasOwn(needs, plugin.name)).map(({ name }) => name)
+  const page = pageOf[plugin.name]
   return (
     <>
       <PageLink to="/plugins">{text.pages.plugins}</PageLink>
       <PageHead title={plugin.name} />
-      {plugin.description !== '' && <Text mb="md">{plugin.description}</Text>}
+      <Text mb="md" size="md">
+        {aboutPlugin(plugin)}
+      </Text>
       <Facts
         facts={[
-          { name: text.pluginsPage.version, value: plugin.version },
+          page !== undefined && { name: text.pluginsPage.page, value: text.pages[page], to: `/${page}` },
           { name: text.pluginsPage.from, value: text.pluginsPage.origins[plugin.from] },
-          { name: text.pluginsPage.kernel, value: plugin.kernel },
+          { name: text.pluginsPage.version, value: plugin.version },
           {
             name: text.pluginsPage.agent,
             value: plugin.has_agent ? text.pluginsPage.yes : text.pluginsPage.no
-          }
+          },
+          needs.length > 0 && { name: text.pluginsPage.needs, value: <Names names={needs} /> },
+          neededBy.length > 0 && { name: text.pluginsPage.neededBy, value: <Names names={neededBy} /> }
         ]}
       />
-      {seesSettings && (
-        <Section title={text.pluginsPage.settings}>
-          {plugin.settings.length === 0 ? (
-            <Text c="dimmed">{text.pluginsPage.noSettings}</Text>
-          ) : (
-            <SettingsTable settings={plugin.settings} />
-          )}
+      {seesSettings && <Settings settings={plugin.settings} />}
+      <TurnOff plugin={plugin} neededBy={neededBy} />
+      {plugin.may.length > 0 && (
+        <Section title={text.pluginsPage.may}>
+          <ul className="items">
+            {plugin.may.map(permission => (
+              <li key={permission}>{text.pluginsPage.permissions[permission] ?? permission}</li>
+            ))}
+          </ul>
         </Section>
       )}
-      {lists
-        .filter(([, items]) => items.length > 0)
-        .map(([name, items]) => (
-          <Section key={name} title={text.pluginsPage[name]}>
-            <ul className="items">
-              {items.map(item => (
-                <li key={item}>{item}</li>
-              ))}
-            </ul>
-          </Section>
-        ))}
+      <TechnicalDetails plugin={plugin} />
     </>
   )
 }
 
-const SettingsTable = ({ settings }: Pick<Plugin, 'settings'>) => (
-  <table className="plain">
-    <thead>
-      <tr>
-        <th scope="col">{text.pluginsPage.settings}</th>
-        <th scope="col">{text.pluginsPage.value}</th>
-      </tr>
-    </thead>
-    <tbody>
-      {settings.map(setting => (
-        <tr key={setting.key}>
-          <th scope="row">
-            <code>{setting.key}</code>
-            <Text size="sm" c="dimmed">
-              {setting.description}
-            </Text>
-          </th>
-          <td>{formatSetting(setting)}</td>
-        </tr>
-      ))}
-    </tbody>
-  </table>
+const Names = ({ names }: { readonly names: readonly string[] }) => (
+  <ul className="names">
+    {names.map(name => (
+      <li key={name}>
+        <PageLink to={`/plugins/${name}`}>{name}</PageLink>
+      </li>
+    ))}
+  </ul>
+)
+
+const TurnOff = ({ plugin, neededBy }: { readonly plugin: Plugin; readonly neededBy: readonly string[] }) => (
+  <Section title={text.pluginsPage.turn}>
+    {neededBy.length > 0 && <Text mb="xs">{text.pluginsPage.turnOffNeeded(neededBy.join(', '))}</Text>}
+    <Text mb="xs">{text.pluginsPage.turnOff[plugin.from]}</Text>
+    {plugin.from === 'built in' && (
+      <>
+        <Command value={`[plugins.${plugin.name}]\nenabled = false`} />
+        <Text mt="xs" c="dimmed">
+          {text.pluginsPage.turnOn}
+        </Text>
+      </>
+    )}
+  </Section>
+)
+
+const Settings = ({ settings }: Pick<Plugin, 'settings'>) => (
+  <Section
+    title={text.pluginsPage.settings}
+    {...(settings.length > 0 && { note: text.pluginsPage.settingsNote })}
+  >
+    {settings.length === 0 ? (
+      <Text c="dimmed">{text.pluginsPage.noSettings}</Text>
+    ) : (
+      <PlainTable
+        label={text.pluginsPage.settings}
+        columns={[
+          { title: text.pluginsPage.key },
+          { title: text.pluginsPage.value },
+          { title: text.pluginsPage.meaning }
+        ]}
+        rows={settings.map(setting => ({
+          key: setting.key,
+          cells: [
+            <code key="key">{setting.key}</code>,
+            formatSetting(setting),
+            text.pluginsPage.meanings[setting.key] ?? setting.description
+          ]
+        }))}
+      />
+    )}
+  </Section>
 )
 
 function formatSetting({ value, hidden, is_default }: Plugin['settings'][number]): string {

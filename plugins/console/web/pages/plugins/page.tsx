@@ -1,28 +1,26 @@
 import { Text } from '@mantine/core'
 import { Route, Switch } from 'wouter'
-import { count } from '../../format.ts'
+import { MissingRecord } from '../../parts/page/MissingRecord.tsx'
 import { PageHead } from '../../parts/page/PageHead.tsx'
-import { PageLink } from '../../parts/page/PageLink.tsx'
 import { QueryResult } from '../../parts/QueryResult.tsx'
-import { linkColumn, longTextColumn, textColumn } from '../../parts/table/columns.tsx'
+import { linkColumn, longTextColumn } from '../../parts/table/columns.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { Table } from '../../parts/table/Table.tsx'
 import { text } from '../../text/text.ts'
 import { PluginDetail } from './PluginDetail.tsx'
-import { type Plugin, usePlugins } from './queries.ts'
+import { aboutPlugin, type Plugin, usePlugins } from './queries.ts'
 
 const columns: readonly Column<Plugin>[] = [
-  linkColumn('name', text.pluginsPage.name, ({ name }) => [name, `/plugins/${name}`], { width: 8 }),
-  textColumn('version', text.pluginsPage.version, { width: 4 }),
+  linkColumn('name', text.pluginsPage.name, ({ name }) => [name, `/plugins/${name}`], { width: 9 }),
+  longTextColumn('does', text.pluginsPage.does, aboutPlugin, { width: 30 }),
   { id: 'from', title: text.pluginsPage.from, value: ({ from }) => text.pluginsPage.origins[from], width: 5 },
   {
-    id: 'adds',
-    title: text.pluginsPage.adds,
-    value: ({ routes, settings }) => text.pluginsPage.parts(count(routes.length), count(settings.length)),
-    width: 11,
-    wide: true
-  },
-  longTextColumn('may', text.pluginsPage.may, ({ may }) => may.join(', '), { width: 18, wide: true })
+    id: 'settings',
+    title: text.pluginsPage.settings,
+    value: ({ settings }) => settings.length || '',
+    width: 5,
+    numeric: true
+  }
 ]
 
 export default function Plugins() {
@@ -34,7 +32,7 @@ export default function Plugins() {
           <Route path="/plugins/:name">
             {({ name }) => {
               const plugin = all.find(one => one.name === name)
-              return plugin ? <PluginDetail plugin={plugin} /> : <Missing />
+              return plugin ? <PluginDetail plugin={plugin} all={all} /> : <Missing />
             }}
           </Route>
           <Route>
@@ -47,6 +45,9 @@ export default function Plugins() {
               idOf={({ name }) => name}
               empty={text.pluginsPage.empty}
             />
+            <Text c="dimmed" mt="sm" maw="46rem">
+              {text.pluginsPage.disabled('enabled = false')}
+            </Text>
           </Route>
         </Switch>
       )}
@@ -54,12 +55,4 @@ export default function Plugins() {
   )
 }
 
-const Missing = () => (
-  <>
-    <PageHead title={text.pages.plugins} />
-    <Text mb="md">{text.pluginsPage.none}</Text>
-    <PageLink to="/plugins" size="md">
-      {text.pages.plugins}
-    </PageLink>
-  </>
-)
+const Missing = () => <MissingRecord title={text.pages.plugins} to="/plugins" what={text.pluginsPage.none} />

@@ -27,16 +27,14 @@ const rest: readonly Column<Quota>[] = [
     title: text.quotas.state,
     value: quota => text.quotas.states[standingOf(quota)],
     cell: quota => <Standing quota={quota} />,
-    width: 8,
-    wide: true
+    width: 8
   },
   {
     id: 'period',
     title: text.quotas.period,
     value: ({ period_end }) => period_end,
     cell: ({ period_end }) => <Timestamp at={unixToRfc3339(period_end)} />,
-    width: 11,
-    wide: true
+    width: 11
   }
 ]
 

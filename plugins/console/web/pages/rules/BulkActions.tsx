@@ -1,5 +1,4 @@
 import { Button, Text } from '@mantine/core'
-import { useDisclosure } from '@mantine/hooks'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { notify } from '../../app/notices.ts'
@@ -9,6 +8,7 @@ import { text } from '../../text/text.ts'
 import { type BulkAction, changeRules } from './change-rules.ts'
 import { DeleteRules } from './DeleteRules.tsx'
 import { LabelsForm } from './LabelsForm.tsx'
+import { PauseDialog } from './PauseDialog.tsx'
 import type { Rule } from './queries.ts'
 
 /** Actions on selected rules. The notice counts failures and shows the first error. */
@@ -19,28 +19,27 @@ export function BulkActions({
   readonly rules: readonly Rule[]
   readonly onDone: () => void
 }) {
-  const [isDeleteOpen, { open, close }] = useDisclosure()
-  const [isLabelsOpen, { open: openLabels, close: closeLabels }] = useDisclosure()
+  const [asking, setAsking] = useState<'pause' | 'labels' | 'delete' | null>(null)
+  const close = (): void => setAsking(null)
   const [done, setDone] = useState(0)
   const change = useMutation({
-    mutationFn: (action: BulkAction) =>
-      changeRules(
-        rules.map(({ rule_id }) => rule_id),
-        action,
-        setDone
-      ),
+    mutationFn: async (action: BulkAction) => {
+      const ids = rules.map(({ rule_id }) => rule_id)
+      if (action.action === 'delete' && action.existing === 'cut')
+        await changeRules(ids, { action: 'pause', existing: 'cut' }, setDone)
+      return changeRules(ids, action, setDone)
+    },
     onSuccess: ({ changed, refused, first }, { action }) => {
       notify(text.rules.outcome(text.rules.done[action], count(changed), count(refused)))
       if (first) notify(first)
-      close()
-      closeLabels()
+      setAsking(null)
       onDone()
     },
     onSettled: () => setDone(0)
   })
-  const button = (action: 'pause' | 'resume') => (
-    <Button variant="default" size="xs" disabled={change.isPending} onClick={() => change.mutate({ action })}>
-      {text.rules[action]}
+  const button = (label: string, onClick: () => void) => (
+    <Button variant="default" size="xs" disabled={change.isPending} onClick={onClick}>
+      {label}
     </Button>
   )
   return (
@@ -50,22 +49,27 @@ export function BulkActions({
           {text.rules.progress(count(done), count(rules.length))}
         </Text>
       )}
-      {button('pause')}
-      {button('resume')}
-      <Button variant="default" size="xs" onClick={openLabels}>
-        {text.rules.setLabels}
-      </Button>
-      <Button variant="default" size="xs" c="var(--bad)" onClick={open}>
+      {button(text.rules.pause, () => setAsking('pause'))}
+      {button(text.rules.resume, () => change.mutate({ action: 'resume' }))}
+      {button(text.rules.setLabels, () => setAsking('labels'))}
+      <Button variant="default" size="xs" c="var(--bad)" onClick={() => setAsking('delete')}>
         {text.rules.delete}
       </Button>
-      <DeleteRules
+      <PauseDialog
         rules={rules}
-        isOpen={isDeleteOpen}
+        isOpen={asking === 'pause'}
         isBusy={change.isPending}
         onClose={close}
-        onConfirm={() => change.mutate({ action: 'delete' })}
+        onConfirm={existing => change.mutate({ action: 'pause', existing })}
       />
-      <Dialog isOpen={isLabelsOpen} onClose={closeLabels} title={text.rules.setLabels}>
+      <DeleteRules
+        rules={rules}
+        isOpen={asking === 'delete'}
+        isBusy={change.isPending}
+        onClose={close}
+        onConfirm={existing => change.mutate({ action: 'delete', existing })}
+      />
+      <Dialog isOpen={asking === 'labels'} onClose={close} title={text.rules.setLabels}>
         <LabelsForm
           isBusy={change.isPending}
           onSubmit={patch => change.mutate({ action: 'patch', patch: { labels: patch } })}

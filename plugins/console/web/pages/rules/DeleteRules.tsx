@@ -1,7 +1,9 @@
 import { Text } from '@mantine/core'
+import { useState } from 'react'
 import { count } from '../../format.ts'
 import { ConfirmDialog } from '../../parts/dialog/ConfirmDialog.tsx'
 import { text } from '../../text/text.ts'
+import { ExistingSelect } from './ExistingSelect.tsx'
 import { OpenConnections } from './OpenConnections.tsx'
 import { nameOf, type Rule } from './queries.ts'
 
@@ -10,17 +12,27 @@ interface Props {
   readonly isOpen: boolean
   readonly isBusy: boolean
   readonly onClose: () => void
-  readonly onConfirm: () => void
+  readonly onConfirm: (existing: DeletedExisting) => void
 }
+
+/** Deleted rules keep no connections. */
+export type DeletedExisting = 'drain' | 'cut'
+const choices: readonly DeletedExisting[] = ['drain', 'cut']
 
 const maxNamed = 5
 
 /** Confirms a deletion, with the names of the rules and the number of open connections. */
-export function DeleteRules({ rules, ...dialog }: Props) {
+export function DeleteRules({ rules, onConfirm, ...dialog }: Props) {
+  const [existing, setExisting] = useState<DeletedExisting>('drain')
   const [only] = rules
   const title = rules.length === 1 && only ? nameOf(only) : text.rules.count(rules.length)
   return (
-    <ConfirmDialog {...dialog} title={text.rules.confirmDelete(title)} action={text.rules.delete}>
+    <ConfirmDialog
+      {...dialog}
+      title={text.rules.confirmDelete(title)}
+      action={text.rules.delete}
+      onConfirm={() => onConfirm(existing)}
+    >
       {rules.length > 1 && (
         <Text size="sm">
           {rules.slice(0, maxNamed).map(nameOf).join(', ')}
@@ -28,6 +40,7 @@ export function DeleteRules({ rules, ...dialog }: Props) {
         </Text>
       )}
       {dialog.isOpen && <OpenConnections rules={rules} />}
+      <ExistingSelect value={existing} onChange={setExisting} of={choices} />
       <Text>{text.rules.confirmText}</Text>
     </ConfirmDialog>
   )

@@ -1,20 +1,22 @@
 import { NativeSelect } from '@mantine/core'
-import { toOptions } from '../../parts/form/to-options.ts'
 import { text } from '../../text/text.ts'
 
 /** Open connections stay, end after the drain time, or are cut. */
 export type Existing = 'keep' | 'drain' | 'cut'
 
-interface Props {
-  readonly value: Existing
-  readonly onChange: (existing: Existing) => void
+interface Props<E extends Existing> {
+  readonly value: E
+  readonly onChange: (existing: E) => void
+  readonly of: readonly E[]
 }
 
-export const ExistingSelect = ({ value, onChange }: Props) => (
+export const allExisting: readonly Existing[] = ['keep', 'drain', 'cut']
+
+export const ExistingSelect = <E extends Existing>({ value, onChange, of }: Props<E>) => (
   <NativeSelect
     label={text.existing.label}
-    data={toOptions(text.existing.choices)}
+    data={of.map(choice => ({ value: choice, label: text.existing.choices[choice] }))}
     value={value}
-    onChange={event => onChange(event.currentTarget.value as Existing)}
+    onChange={event => onChange(event.currentTarget.value as E)}
   />
 )

@@ -25,6 +25,7 @@ export function LabelsForm({ isBusy, onSubmit }: Props) {
       submitLabel={text.rules.setLabels}
       isBusy={isBusy}
       error={null}
+      onRefused={() => {}}
       onSubmit={() => Object.keys(patch).length > 0 && onSubmit(patch)}
     >
       <LabelsInput

@@ -14,6 +14,7 @@ import { type FilterValues, filterRules, useFilters } from './filters.ts'
 import { type Rule, useRules } from './queries.ts'
 import { RuleFilters } from './RuleFilters.tsx'
 import { ruleColumns } from './rule-columns.tsx'
+import { useRuleRates } from './use-rule-rates.ts'
 
 const idOf = ({ rule_id }: Rule): string => rule_id
 
@@ -25,7 +26,8 @@ export function RuleList() {
   const { filter: filters, set, clear } = useFilters()
   const rules = useRules(filters.selector)
   const clients = useClientsById()
-  const columns = useMemo(() => ruleColumns(clients), [clients])
+  const rates = useRuleRates()
+  const columns = useMemo(() => ruleColumns(clients, rates), [clients, rates])
   const rows = useFiltered(rules.data, filters, clients)
   const isFiltered = Object.entries(filters).some(([name, value]) => name !== 'q' && value !== '')
   const isRefused = rules.isError && toApiError(rules.error).code === 'validation.selector'

@@ -33,8 +33,12 @@ export const addressOf = ({ host, port, port_end: end = null }: Address): string
 
 export const targetsOf = ({ targets }: Rule): string => targets.map(addressOf).join(', ')
 
-/** 'paris:8443/tcp', 'web (paris:8443/tcp)' */
-export const nameOf = (rule: Rule): string => {
-  const place = `${rule.client_name ?? rule.edges?.map(({ client_name }) => client_name).join(', ') ?? ''}:${portsOf(rule)}/${rule.protocol}`
-  return rule.name == null ? place : `${rule.name} (${place})`
+/** 'paris:8443/tcp' */
+export const placeOf = (rule: Rule): string => {
+  const clients = rule.client_name ?? rule.edges?.map(({ client_name }) => client_name).join(', ') ?? ''
+  return `${clients}:${portsOf(rule)}/${rule.protocol}`
 }
+
+/** 'paris:8443/tcp', 'web (paris:8443/tcp)' */
+export const nameOf = (rule: Rule): string =>
+  rule.name == null ? placeOf(rule) : `${rule.name} (${placeOf(rule)})`

@@ -1,3 +1,4 @@
+import { rate } from '../../format.ts'
 import { StateLabel } from '../../parts/StateLabel.tsx'
 import { linkColumn, longTextColumn, textColumn, timeColumn } from '../../parts/table/columns.tsx'
 import type { Column } from '../../parts/table/rows.ts'
@@ -5,6 +6,7 @@ import { text } from '../../text/text.ts'
 import type { ClientsById } from '../clients/queries.ts'
 import { portsOf, type Rule, targetsOf } from './queries.ts'
 import { healthOf, isRuleOffline, shownStateOf, worstHealthOf } from './shown-state.ts'
+import type { RuleRates } from './use-rule-rates.ts'
 
 const clientOf = ({ client_name, edges }: Rule): string =>
   client_name ?? text.rules.clientCount(String(edges?.length ?? 0))
@@ -42,23 +44,36 @@ function Health({ rule, clients }: { readonly rule: Rule; readonly clients: Clie
   )
 }
 
-export const ruleColumns = (clients: ClientsById): readonly Column<Rule>[] => [
-  linkColumn('port', text.rules.rule, rule => [labelOf(rule), `/rules/${rule.rule_id}`], { width: 9 }),
+/** In and out together; '–' for rules without traffic. */
+const rateColumn = (rates: RuleRates): Column<Rule> => ({
+  id: 'rate',
+  title: text.rules.rate,
+  value: ({ rule_id }) => rates.get(rule_id) ?? 0,
+  cell: ({ rule_id }) => {
+    const now = rates.get(rule_id) ?? 0
+    return now === 0 ? '–' : rate(now)
+  },
+  numeric: true,
+  width: 6
+})
+
+export const ruleColumns = (clients: ClientsById, rates: RuleRates | null): readonly Column<Rule>[] => [
+  linkColumn('port', text.rules.rule, rule => [labelOf(rule), `/rules/${rule.rule_id}`], { width: 8 }),
   linkColumn(
     'client',
     text.rules.client,
     rule => [clientOf(rule), rule.client_id && `/clients/${rule.client_id}`],
     { width: 6 }
   ),
-  { id: 'targets', title: text.rules.targets, value: targetsOf, width: 11, wide: true },
+  { id: 'targets', title: text.rules.targets, value: targetsOf, width: 10 },
   {
     id: 'health',
     title: text.ruleDetail.health,
     value: rule => text.states[worstHealthOf(rule, clients)],
     cell: rule => <Health rule={rule} clients={clients} />,
-    width: 8,
-    wide: true
+    width: 7
   },
+  ...(rates === null ? [] : [rateColumn(rates)]),
   {
     id: 'state',
     title: text.rules.state,
@@ -68,18 +83,16 @@ export const ruleColumns = (clients: ClientsById): readonly Column<Rule>[] => [
   },
   longTextColumn('reason', text.rules.reason, rule => reasonOf(rule, clients), {
     width: 7,
-    wide: true,
     extra: true
   }),
   {
     id: 'name',
     title: text.fields['sni_pattern'] ?? '',
     value: rule => rule.sni_pattern ?? '',
-    wide: true,
     extra: true,
     width: 8
   },
-  { id: 'labels', title: text.fields['labels'] ?? '', value: labelsOf, width: 7, wide: true },
-  textColumn('owner', text.rules.owner, { width: 6, wide: true, extra: true }),
-  timeColumn('created_at', text.rules.created, { format: 'ago', width: 7, wide: true, extra: true })
+  { id: 'labels', title: text.fields['labels'] ?? '', value: labelsOf, width: 6 },
+  textColumn('owner', text.rules.owner, { width: 6, extra: true }),
+  timeColumn('created_at', text.rules.created, { format: 'ago', width: 7, extra: true })
 ]

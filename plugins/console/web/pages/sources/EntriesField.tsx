@@ -15,8 +15,9 @@ function summarize(lines: string): string {
 
 export const entriesField = { label: text.sources.entries, codes: ['limit_reached'], format: summarize }
 
-export const EntriesField = ({ label, value, onChange, error }: ControlProps<string>) => (
+export const EntriesField = ({ name, label, value, onChange, error }: ControlProps<string>) => (
   <Textarea
+    name={name}
     label={label}
     description={text.sources.entriesHint}
     rows={12}

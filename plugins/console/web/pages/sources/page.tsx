@@ -17,7 +17,7 @@ const columns: readonly Column<List>[] = [
   linkColumn('name', text.sources.name, ({ name }) => [`@${name}`, `/sources/${name}`]),
   countColumn('entry_count', text.sources.count, { width: 6 }),
   countColumn('rule_count', text.pages.rules, { width: 6 }),
-  timeColumn('updated_at', text.sources.updated, { format: 'ago', wide: true })
+  timeColumn('updated_at', text.sources.updated, { format: 'ago' })
 ]
 
 export default function Sources() {

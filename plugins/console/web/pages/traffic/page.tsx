@@ -45,8 +45,7 @@ const columns: readonly Column<Sample>[] = [
     value: ({ bytes_in, bytes_out }) => bytes_in + bytes_out,
     cell: ({ bytes_in, bytes_out }) => bytes(bytes_in + bytes_out),
     width: 7,
-    numeric: true,
-    wide: true
+    numeric: true
   },
   {
     id: 'connections',
@@ -54,8 +53,7 @@ const columns: readonly Column<Sample>[] = [
     value: ({ connections }) => connections,
     cell: ({ connections }) => count(connections),
     width: 7,
-    numeric: true,
-    wide: true
+    numeric: true
   },
   {
     id: 'refused',
@@ -63,8 +61,7 @@ const columns: readonly Column<Sample>[] = [
     value: ({ refused }) => refused,
     cell: ({ refused }) => count(refused),
     width: 7,
-    numeric: true,
-    wide: true
+    numeric: true
   }
 ]
 

@@ -49,18 +49,24 @@ function ask(
   return call('GET /v1/traffic/global', { query })
 }
 
-const stepOf = ({ bucket }: Pick<History, 'bucket'>): number => (bucket === '1m' ? 60 : hour)
+/** Returns the seconds of a bucket. */
+export const stepOf = ({ bucket }: Pick<History, 'bucket'>): number => (bucket === '1m' ? 60 : hour)
+
+/** Returns the start of each minute or hour that has ended. */
+export function bucketsOf(history: Pick<History, 'bucket' | 'from' | 'to'>): readonly number[] {
+  const step = stepOf(history)
+  const first = Math.floor(history.from / step) * step
+  const ended = Math.floor(Math.min(history.to, Date.now() / 1000) / step) * step
+  return Array.from({ length: Math.max(0, (ended - first) / step) }, (_, i) => first + i * step)
+}
 
 /** Returns a point for each minute or hour that has ended. One without a sample is a gap. */
 export function toPoints(history: History, valuesOf: (sample: Sample, stepSecs: number) => number[]) {
-  const { samples, from, to } = history
+  const { samples } = history
   const step = stepOf(history)
   const found = new Map(samples.map(sample => [sample.ts, sample]))
-  const first = Math.floor(from / step) * step
   const gap = samples[0] ? valuesOf(samples[0], step).map(() => null) : []
-  const ended = Math.floor(Math.min(to, Date.now() / 1000) / step) * step
-  return Array.from({ length: Math.max(0, (ended - first) / step) }, (_, i): Point => {
-    const at = first + i * step
+  return bucketsOf(history).map((at): Point => {
     const sample = found.get(at)
     return { at, values: sample ? valuesOf(sample, step) : gap }
   })

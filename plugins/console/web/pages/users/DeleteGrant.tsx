@@ -1,25 +1,31 @@
 import { Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { call, rows } from '../../api/call.ts'
+import { call, type Row, rows } from '../../api/call.ts'
 import { count } from '../../format.ts'
 import { ConfirmAction } from '../../parts/dialog/ConfirmAction.tsx'
 import { text } from '../../text/text.ts'
 import { type Grant, nameOf } from './grant-columns.tsx'
 
+function isWithin(rule: Row<'GET /v1/rules'>, grant: Grant): boolean {
+  const { client_id, listen_port_start, listen_port_end } = grant
+  const isFor = (ids: string): boolean => client_id === '*' || ids.includes(client_id)
+  if (listen_port_start === null || listen_port_end === null)
+    return isFor(JSON.stringify([rule.via, rule.targets]))
+  return (
+    isFor(JSON.stringify([rule.client_id, rule.edges])) &&
+    rule.listen_port >= listen_port_start &&
+    rule.listen_port <= listen_port_end
+  )
+}
+
 /** Counts the rules of the user within the grant. The server keeps those that another grant allows. */
 export function DeleteGrant({ grant, onClose }: { readonly grant: Grant; readonly onClose: () => void }) {
-  const { grant_id, user_id, client_id, listen_port_start, listen_port_end } = grant
+  const { grant_id, user_id } = grant
   const rules = useQuery({
     queryKey: ['rules-within', grant_id],
     queryFn: async () =>
-      (await rows('GET /v1/rules', { query: { owner: user_id } })).filter(
-        rule =>
-          (client_id === '*' ||
-            rule.client_id === client_id ||
-            rule.edges?.some(client => client.client_id === client_id)) &&
-          rule.listen_port >= listen_port_start &&
-          rule.listen_port <= listen_port_end
-      ).length
+      (await rows('GET /v1/rules', { query: { owner: user_id } })).filter(rule => isWithin(rule, grant))
+        .length
   })
   const maxDeleted = rules.data === undefined ? '…' : count(rules.data)
   return (

@@ -1,11 +1,13 @@
-import { Group, NumberInput, SimpleGrid, Text } from '@mantine/core'
+import { Group, SimpleGrid, Text } from '@mantine/core'
 import { call, type Versioned } from '../../api/call.ts'
 import { ConfirmButton } from '../../parts/dialog/ConfirmButton.tsx'
 import { Form } from '../../parts/form/Form.tsx'
-import type { Fields } from '../../parts/form/fields.ts'
+import type { ControlProps, Fields } from '../../parts/form/fields.ts'
+import { NumberField } from '../../parts/form/NumberField.tsx'
 import { useEditForm } from '../../parts/form/use-edit-form.tsx'
+import { QuantityInput, quantityUnit } from '../../parts/schema-form/inputs.tsx'
 import { text } from '../../text/text.ts'
-import { type Envelope, limitNames, readLimits, toLimits, toValues, units, type Values } from './limits.ts'
+import { type Envelope, limitNames, readLimits, toLimits, toValues, type Values } from './limits.ts'
 
 interface Props {
   readonly opened: Versioned<Envelope> | null
@@ -21,7 +23,7 @@ const none = {
 }
 
 const fields = Object.fromEntries(
-  limitNames.map(name => [name, { label: text.limits[name] }])
+  limitNames.map(name => [name, { label: text.fields[name] ?? name }])
 ) as Fields<Values>
 
 export function EditLimits({ opened, user, client_id, name, onDone }: Props) {
@@ -45,19 +47,9 @@ export function EditLimits({ opened, user, client_id, name, onDone }: Props) {
     <>
       <Form {...form} submitLabel={text.save}>
         <SimpleGrid cols={{ base: 1, sm: 2 }}>
-          {limitNames.map(limit => {
-            const { onChange, ...shown } = field(limit)
-            return (
-              <NumberInput
-                key={limit}
-                {...shown}
-                onChange={value => onChange(value === '' ? '' : Number(value))}
-                min={units[limit] === 1 ? 1 : 0}
-                allowDecimal={units[limit] !== 1}
-                hideControls
-              />
-            )
-          })}
+          {limitNames.map(limit => (
+            <LimitInput key={limit} {...field(limit)} name={limit} />
+          ))}
         </SimpleGrid>
         {conflict}
       </Form>
@@ -76,5 +68,24 @@ export function EditLimits({ opened, user, client_id, name, onDone }: Props) {
         </Group>
       )}
     </>
+  )
+}
+
+interface LimitProps extends ControlProps<number | string> {
+  readonly name: (typeof limitNames)[number]
+}
+
+/** A rate or a size with its unit, or a number. */
+function LimitInput({ onChange, ...shown }: LimitProps) {
+  const unit = quantityUnit(shown.name)
+  return unit === null ? (
+    <NumberField {...shown} onChange={onChange} />
+  ) : (
+    <QuantityInput
+      {...shown}
+      unit={unit}
+      onChange={value => onChange(value ?? '')}
+      example={unit === 'B' ? 1_000_000 : 50_000_000}
+    />
   )
 }

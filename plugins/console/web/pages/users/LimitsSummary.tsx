@@ -3,8 +3,9 @@ import { DialogButton } from '../../parts/dialog/DialogButton.tsx'
 import { Facts } from '../../parts/Facts.tsx'
 import { QueryResult } from '../../parts/QueryResult.tsx'
 import { text } from '../../text/text.ts'
+import { formatValue } from '../rules/detail/format-value.ts'
 import { EditLimits } from './EditLimits.tsx'
-import { type Envelope, limitNames, toValues, useLimits } from './limits.ts'
+import { type Envelope, limitNames, useLimits } from './limits.ts'
 
 interface Props {
   readonly user: string
@@ -43,13 +44,10 @@ export function LimitsSummary({ user, mayChange, client_id, name }: Props) {
   )
 }
 
-function LimitFacts({ limit }: { readonly limit: Envelope['rate_limit'] }) {
-  const values = toValues(limit)
-  return (
-    <Facts
-      facts={limitNames
-        .filter(name => values[name] !== '')
-        .map(name => ({ name: text.limits[name], value: values[name] }))}
-    />
-  )
-}
+const LimitFacts = ({ limit }: { readonly limit: Envelope['rate_limit'] }) => (
+  <Facts
+    facts={limitNames
+      .filter(name => limit[name] !== undefined)
+      .map(name => ({ name: text.fields[name] ?? name, value: formatValue(limit[name], name) }))}
+  />
+)

@@ -1,9 +1,10 @@
-import { Checkbox, Group, Input, NumberInput, Textarea, TextInput } from '@mantine/core'
+import { Checkbox, Group, Input, Textarea, TextInput } from '@mantine/core'
 import { call } from '../../api/call.ts'
 import { Form } from '../../parts/form/Form.tsx'
 import type { ControlProps } from '../../parts/form/fields.ts'
 import { LabelsField, labelsField } from '../../parts/form/LabelsField.tsx'
 import type { Labels } from '../../parts/form/labels.ts'
+import { NumberField } from '../../parts/form/NumberField.tsx'
 import { useForm } from '../../parts/form/use-form.ts'
 import { text } from '../../text/text.ts'
 import { ClientSelect } from '../clients/ClientSelect.tsx'
@@ -40,13 +41,12 @@ export function NewGrant({ user, onDone }: { readonly user: string; readonly onD
     notice: () => text.grants.createdNotice,
     onDone
   })
-  const port = { min: 1, max: 65_535, allowDecimal: false, hideControls: true }
   return (
     <Form {...form} submitLabel={text.grants.submit}>
       <ClientSelect {...field('client_id')} first={{ value: '*', label: text.grants.everyClient }} />
       <Group grow align="start">
-        <NumberInput {...field('listen_port_start')} {...port} required />
-        <NumberInput {...field('listen_port_end')} {...port} />
+        <NumberField {...field('listen_port_start')} required />
+        <NumberField {...field('listen_port_end')} />
       </Group>
       <ProtocolInputs {...field('protocols')} />
       <Textarea {...input('targets')} rows={3} spellCheck={false} />

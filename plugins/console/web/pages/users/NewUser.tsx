@@ -16,6 +16,7 @@ const initial = {
   user_id: '',
   display_name: '',
   role: 'user' as User['role'],
+  kind: 'user' as User['kind'],
   signIn: 'temporary' as keyof typeof text.users.signIns,
   initial_password: '', // of the sign-in 'chosen'
   password_change_required: true,
@@ -30,6 +31,7 @@ const fields = {
   },
   display_name: { label: text.users.name, codes: ['invalid_display_name'] },
   role: { label: text.users.role },
+  kind: { label: text.users.kind, description: text.users.kindHint },
   signIn: { label: text.users.signIn },
   initial_password: {
     label: text.users.password,
@@ -59,8 +61,9 @@ export function NewUser({ onDone }: { readonly onDone: (id: string | null) => vo
       <TextInput {...input('user_id')} autoCapitalize="none" spellCheck={false} data-autofocus required />
       <TextInput {...input('display_name')} required />
       <RoleSelect {...field('role')} />
-      <NativeSelect {...input('signIn')} data={toOptions(text.users.signIns)} />
-      {values.signIn === 'chosen' && (
+      <NativeSelect {...input('kind')} data={toOptions(text.users.kinds)} />
+      {values.kind === 'user' && <NativeSelect {...input('signIn')} data={toOptions(text.users.signIns)} />}
+      {values.kind === 'user' && values.signIn === 'chosen' && (
         <>
           <PasswordInput {...input('initial_password')} autoComplete="new-password" required />
           <Checkbox {...checkbox('password_change_required')} />
@@ -72,12 +75,14 @@ export function NewUser({ onDone }: { readonly onDone: (id: string | null) => vo
 }
 
 async function createUser(values: typeof initial) {
-  const { user_id, display_name, role, labels, signIn, initial_password, password_change_required } = values
+  const { user_id, display_name, role, kind, labels, initial_password, password_change_required } = values
+  const signIn = kind === 'service' ? 'none' : values.signIn
   await call('POST /v1/users', {
     body: {
       user_id,
       display_name,
       role,
+      kind,
       labels,
       ...(signIn === 'chosen' && { initial_password, password_change_required })
     }

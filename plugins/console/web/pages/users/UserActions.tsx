@@ -14,7 +14,7 @@ import { ResetPassword } from './ResetPassword.tsx'
 
 /** Buttons on the page of a user. Users cannot disable or delete themselves, so these buttons are hidden. */
 export function UserActions({ read, isSelf }: { readonly read: Versioned<User>; readonly isSelf: boolean }) {
-  const { user_id } = read.value
+  const { user_id, kind, second_factors } = read.value
   return (
     <>
       <DialogButton label={text.edit} title={text.clients.editTitle(user_id)}>
@@ -22,9 +22,12 @@ export function UserActions({ read, isSelf }: { readonly read: Versioned<User>; 
       </DialogButton>
       {!isSelf && (
         <>
-          <DialogButton label={text.users.reset} title={text.users.resetTitle(user_id)}>
-            {close => <ResetPassword id={user_id} onDone={close} />}
-          </DialogButton>
+          {kind === 'user' && (
+            <DialogButton label={text.users.reset} title={text.users.resetTitle(user_id)}>
+              {close => <ResetPassword id={user_id} onDone={close} />}
+            </DialogButton>
+          )}
+          {(second_factors?.length ?? 0) > 0 && <DropButton user={user_id} />}
           <DisableButton user={read.value} />
           <DeleteButton user={read.value} />
         </>
@@ -32,6 +35,17 @@ export function UserActions({ read, isSelf }: { readonly read: Versioned<User>; 
     </>
   )
 }
+
+const DropButton = ({ user: user_id }: { readonly user: string }) => (
+  <ConfirmButton
+    title={text.users.dropFactorsTitle(user_id)}
+    action={text.users.dropFactors}
+    run={() => call('DELETE /v1/users/{user_id}/second-factors', { path: { user_id } })}
+    notice={text.users.factorsDropped(user_id)}
+  >
+    <Text>{text.users.dropFactorsText}</Text>
+  </ConfirmButton>
+)
 
 /** Disables the user after a confirmation, or enables a disabled one at once. */
 function DisableButton({ user: { user_id, disabled } }: { readonly user: User }) {

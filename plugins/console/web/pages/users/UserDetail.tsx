@@ -14,6 +14,8 @@ import { text } from '../../text/text.ts'
 import { Sessions } from '../account/Sessions.tsx'
 import { Tokens } from '../account/Tokens.tsx'
 import { UserQuotas } from '../quotas/UserQuotas.tsx'
+import { factorsText } from './factors-text.ts'
+import { Identities } from './Identities.tsx'
 import { type User, useUser } from './queries.ts'
 import { UserActions } from './UserActions.tsx'
 import { UserGrants } from './UserGrants.tsx'
@@ -39,13 +41,10 @@ export function UserDetail({ id }: { readonly id: string }) {
             <UserQuotas user={id} />
             <UserLimits user={id} mayChange={managesAll} />
             <Tokens user={id} mayChange={managesUsers || id === me} />
-            {id === me ? (
-              <Sessions />
-            ) : (
-              <Section title={text.sessions.title}>
-                <Text>{text.users.sessionsText}</Text>
-              </Section>
+            {read.value.kind === 'user' && (
+              <Identities user={id} isSelf={id === me} mayChange={managesUsers || id === me} />
             )}
+            {read.value.kind === 'user' && <UserSessions isSelf={id === me} />}
           </>
         )}
       </QueryResult>
@@ -53,12 +52,31 @@ export function UserDetail({ id }: { readonly id: string }) {
   )
 }
 
+const UserSessions = ({ isSelf }: { readonly isSelf: boolean }) =>
+  isSelf ? (
+    <Sessions />
+  ) : (
+    <Section title={text.sessions.title}>
+      <Text>{text.users.sessionsText}</Text>
+    </Section>
+  )
+
 const UserFacts = ({ user }: { readonly user: User }) => (
   <Facts
     facts={[
       { name: text.users.name, value: user.display_name },
-      { name: text.users.role, value: text.users.roles[user.role] },
+      {
+        name: text.users.role,
+        value: user.role_source
+          ? text.users.roleFrom(text.users.roles[user.role], user.role_source.replace('oidc:', ''))
+          : text.users.roles[user.role]
+      },
+      { name: text.users.kind, value: text.users.kinds[user.kind] },
       { name: text.users.state, value: <UserState user={user} /> },
+      {
+        name: text.secondFactor.title,
+        value: factorsText(user.second_factors ?? []) || text.secondFactor.noneShort
+      },
       { name: text.labels.title, value: labelText(user.labels) || text.labels.none },
       { name: text.users.created, value: <Timestamp at={user.created_at} /> },
       { name: text.users.rules, value: user.rule_count, to: `/rules?owner=${user.user_id}` },

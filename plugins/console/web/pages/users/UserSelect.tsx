@@ -9,12 +9,13 @@ interface Props extends Omit<ControlProps<string>, 'error'> {
 }
 
 /** A user id, with suggestions of existing users. */
-export function UserSelect({ label, value, onChange, placeholder, error = null }: Props) {
+export function UserSelect({ name, label, value, onChange, placeholder, error = null }: Props) {
   const id = useId()
   const users = useUsers().data ?? []
   return (
     <>
       <TextInput
+        name={name}
         label={label}
         value={value}
         onChange={event => onChange(event.currentTarget.value)}

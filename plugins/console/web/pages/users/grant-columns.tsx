@@ -7,10 +7,13 @@ import { text } from '../../text/text.ts'
 export type Grant = Row<'GET /v1/grants'>
 
 const portsOf = ({ listen_port_start: first, listen_port_end: last }: Grant): string =>
-  first === last ? String(first) : `${first}–${last}`
+  first === last ? String(first ?? text.grants.exit) : `${first}–${last}`
 
 const clientOf = ({ client_name }: Grant): string => client_name ?? text.grants.everyClient
-export const nameOf = (grant: Grant): string => text.grants.name(clientOf(grant), portsOf(grant))
+export const nameOf = (grant: Grant): string =>
+  grant.use === 'exit'
+    ? `${clientOf(grant)}, ${text.grants.exit}`
+    : text.grants.name(clientOf(grant), portsOf(grant))
 
 const targetsOf = ({ targets }: Grant): string => targets?.join(', ') ?? text.grants.anyTarget
 
@@ -26,10 +29,9 @@ export const grantColumns: readonly Column<Grant>[] = [
     id: 'protocols',
     title: text.grants.protocols,
     value: ({ protocols }) => protocols.join(', '),
-    width: 6,
-    wide: true
+    width: 6
   },
-  longTextColumn('targets', text.grants.targets, targetsOf, { wide: true }),
-  textColumn('note', text.grants.note, { width: 8, wide: true }),
-  { id: 'labels', title: text.labels.title, value: ({ labels }) => labelText(labels), width: 8, wide: true }
+  longTextColumn('targets', text.grants.targets, targetsOf, {}),
+  textColumn('note', text.grants.note, { width: 8 }),
+  { id: 'labels', title: text.labels.title, value: ({ labels }) => labelText(labels), width: 8 }
 ]

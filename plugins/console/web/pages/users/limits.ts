@@ -23,33 +23,22 @@ export const useLimits = (client_id: string, owner_id: string) =>
     queryFn: () => readLimits(client_id, owner_id)
   })
 
-/** The limits, each with its unit in the form: Mbit/s, MB or a number. */
-export const units = {
-  bandwidth_in_bps: 1e6,
-  bandwidth_out_bps: 1e6,
-  bandwidth_in_burst_bytes: 1e6,
-  bandwidth_out_burst_bytes: 1e6,
-  concurrent_connections: 1,
-  new_connections_per_sec: 1,
-  new_connections_burst: 1
-} as const
-type Limit = keyof typeof units
-export type Values = Readonly<Record<Limit, number | ''>>
+export const limitNames = [
+  'bandwidth_in_bps',
+  'bandwidth_out_bps',
+  'bandwidth_in_burst_bytes',
+  'bandwidth_out_burst_bytes',
+  'concurrent_connections',
+  'new_connections_per_sec',
+  'new_connections_burst'
+] as const
+type Limit = (typeof limitNames)[number]
 
-export const limitNames = Object.keys(units) as Limit[]
+/** A number; '' for no limit; or a text that is no quantity, which the server refuses. */
+export type Values = Readonly<Record<Limit, number | string>>
 
 export const toValues = (limits: Envelope['rate_limit']): Values =>
-  Object.fromEntries(
-    limitNames.map(name => {
-      const value = limits[name]
-      return [name, value === undefined ? '' : value / units[name]]
-    })
-  ) as Values
+  Object.fromEntries(limitNames.map(name => [name, limits[name] ?? ''])) as Values
 
 export const toLimits = (values: Values): Envelope['rate_limit'] =>
-  Object.fromEntries(
-    limitNames.flatMap(name => {
-      const value = values[name]
-      return value === '' ? [] : [[name, Math.round(value * units[name])]]
-    })
-  )
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''))

@@ -17,13 +17,13 @@ const toneOf = ({ disabled, password_change_required }: User): Tone =>
 
 export const userColumns: readonly Column<User>[] = [
   linkColumn('id', text.users.id, ({ user_id: id }) => [id, `/users/${id}`], { width: 5 }),
-  textColumn('display_name', text.users.name, { width: 7, wide: true }),
+  textColumn('display_name', text.users.name, { width: 7 }),
   { id: 'role', title: text.users.role, value: ({ role }) => text.users.roles[role], width: 6.5 },
   stateColumn('state', text.users.state, user => [stateOf(user), toneOf(user)], { width: 11 }),
-  longTextColumn('labels', text.labels.title, ({ labels }) => labelText(labels), { width: 6, wide: true }),
-  countColumn('rule_count', text.users.rules, { width: 4.5, wide: true }),
-  countColumn('grant_count', text.users.grants, { width: 6, wide: true }),
-  timeColumn('created_at', text.users.created, { format: 'ago', width: 6.5, wide: true })
+  longTextColumn('labels', text.labels.title, ({ labels }) => labelText(labels), { width: 6 }),
+  countColumn('rule_count', text.users.rules, { width: 4.5 }),
+  countColumn('grant_count', text.users.grants, { width: 6 }),
+  timeColumn('created_at', text.users.created, { format: 'ago', width: 6.5 })
 ]
 
 export const UserState = ({ user }: { readonly user: User }) => (

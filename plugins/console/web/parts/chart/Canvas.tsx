@@ -5,21 +5,21 @@ import { locale } from '../../text/text.ts'
 import type { ChartProps, Line, Point } from './points.ts'
 import 'uplot/dist/uPlot.min.css'
 
-interface Props extends Pick<ChartProps, 'lines' | 'points' | 'format'> {
+interface Props extends Pick<ChartProps, 'lines' | 'points' | 'format' | 'isHistory'> {
   readonly label: string
   readonly onPoint: (index: number | null) => void
 }
 
-const height = 150
+const height = 180
 
 /** Draws a chart. `label` describes it for screen readers. */
-export default function Canvas({ label, lines, points, format, onPoint }: Props) {
+export default function Canvas({ label, lines, points, format, isHistory = false, onPoint }: Props) {
   const box = useRef<HTMLDivElement>(null)
   const plot = useRef<UPlot>(null)
   const scheme = useComputedColorScheme()
   const names = lines.map(({ name }) => name).join('\n')
-  const latest = useRef({ lines, points, format, onPoint })
-  latest.current = { lines, points, format, onPoint }
+  const latest = useRef({ lines, points, format, isHistory, onPoint })
+  latest.current = { lines, points, format, isHistory, onPoint }
   // biome-ignore lint/correctness/useExhaustiveDependencies: redraws with other colors or lines
   useEffect(() => {
     const { current: place } = box
@@ -55,13 +55,18 @@ function chartOptions(place: HTMLElement, latest: { readonly current: Omit<Props
     width: place.clientWidth,
     height,
     legend: { show: false },
-    cursor: { y: false, drag: { x: false, y: false } },
+    cursor: {
+      y: false,
+      drag: { x: false, y: false },
+      ...(latest.current.isHistory && { sync: { key: 'history', scales: ['x', null] } })
+    },
     scales: { y: { range: (_, _min, max) => [0, Math.max(1, max ?? 0) * 1.1] } },
     series: [{}, ...latest.current.lines.map(line => toSeriesOptions(line, color))],
     axes: [
       {
         ...axis,
         space: 80,
+        size: 28,
         values: (_, times, _axis, _space, step) => times.map(timeFormatter(times, step))
       },
       { ...axis, size: 82, space: 36, incrs: steps, values: (_, values) => values.map(latest.current.format) }

@@ -35,12 +35,13 @@ export function Chart({ title, lines, points, format, isHistory = false }: Chart
           {text.chart.waiting}
         </Text>
       ) : (
-        <Suspense fallback={<Skeleton height={150} />}>
+        <Suspense fallback={<Skeleton height={180} />}>
           <Canvas
             label={`${title}: ${lines.map(({ name }, i) => describe(name, i)).join(', ')}`}
             lines={lines}
             points={points}
             format={format}
+            isHistory={isHistory}
             onPoint={setAt}
           />
         </Suspense>

@@ -5,7 +5,7 @@ import { type Labels, labelText } from './labels.ts'
 
 export const labelsField: Field<Labels> = { label: text.labels.title, format: labelText }
 
-export const LabelsField = ({ value, onChange, error }: Omit<ControlProps<Labels>, 'label'>) => (
+export const LabelsField = ({ value, onChange, error }: Omit<ControlProps<Labels>, 'label' | 'name'>) => (
   <LabelsInput
     name="labels"
     label={text.optional(text.labels.title)}

@@ -1,13 +1,14 @@
-import { Group, NativeSelect, NumberInput } from '@mantine/core'
+import { Group, NativeSelect } from '@mantine/core'
 import { useState } from 'react'
 import { text } from '../../text/text.ts'
 import type { ControlProps } from './fields.ts'
+import { NumberField } from './NumberField.tsx'
 
 const units = { MB: 1e6, GB: 1e9, TB: 1e12 } as const
 type Unit = keyof typeof units
 
 /** An amount of bytes, as a number and a unit. */
-export function SizeField({ label, value, onChange, error }: ControlProps<number | null>) {
+export function SizeField({ name, label, value, onChange, error }: ControlProps<number | null>) {
   const [unit, setUnit] = useState<Unit>(() => unitOf(value))
   const [amount, setAmount] = useState<number | string>(() =>
     value === null ? '' : value / units[unitOf(value)]
@@ -19,15 +20,15 @@ export function SizeField({ label, value, onChange, error }: ControlProps<number
   }
   return (
     <Group align="start" wrap="nowrap">
-      <NumberInput
+      <NumberField
+        name={name}
         label={label}
         description={text.quotas.sizeHint}
         inputWrapperOrder={['label', 'input', 'description', 'error']}
         value={amount}
         onChange={amount => change(amount, unit)}
         error={error}
-        min={0}
-        hideControls
+        allowDecimal
         required
         flex={1}
       />

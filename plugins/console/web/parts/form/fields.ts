@@ -1,19 +1,30 @@
 import type { ChangeEvent } from 'react'
+import type { WrongField } from '../../api/api-error.ts'
 import { formErrors } from './form-errors.ts'
 
 /** One field of a form. */
-export interface Field<T> {
+export interface Field<T, V = unknown> {
   readonly label: string
   readonly description?: string
   readonly codes?: readonly string[] // error codes that belong to the field
+  /** Returns what is wrong with a value, or null. Called before the form is sent. */
+  readonly check?: (value: T, values: V) => string | null
   readonly format?: (value: T) => string // for an edit conflict; without it, the value is shown
 }
 
 /** The fields of a form, by the names that the API gives them in errors. */
-export type Fields<V> = { readonly [K in keyof V]: Field<V[K]> }
+export type Fields<V> = { readonly [K in keyof V]: Field<V[K], V> }
+
+/** Returns the fields whose check fails. */
+export const wrongFields = <V>(values: V, fields: Fields<V>): readonly WrongField[] =>
+  (Object.keys(fields as object) as (keyof V & string)[]).flatMap(field => {
+    const message = fields[field].check?.(values[field], values) ?? null
+    return message === null ? [] : [{ field, reason: 'check', message }]
+  })
 
 /** The props from `bindFields` for a control that reports its value. */
 export interface ControlProps<T> {
+  readonly name?: string
   readonly label: string
   readonly value: T
   readonly onChange: (value: T) => void
@@ -36,7 +47,7 @@ export function bindFields<V>({ values, setValues, fields, error }: Editing<V>) 
   const set = (changed: Partial<V>): void => setValues({ ...values, ...changed })
   const common = (name: keyof V & string) => {
     const { label, description } = fields[name]
-    return { label, description, error: errorAt(name) }
+    return { name, label, description, error: errorAt(name) }
   }
   return {
     set,

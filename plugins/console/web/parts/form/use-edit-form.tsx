@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import { toApiError } from '../../api/api-error.ts'
+import { type ApiError, toApiError } from '../../api/api-error.ts'
 import type { Versioned } from '../../api/call.ts'
 import { notify } from '../../app/notices.ts'
 import { isSame, toMergePatch, type Values } from '../schema-form/values.ts'
@@ -30,6 +30,7 @@ export function useEditForm<T, V extends Values, B extends Values>(
 ) {
   const [opened, setOpened] = useState(current) // later reads must not change the form
   const [values, setValues] = useState(() => toValues(current.value))
+  const [refusal, refuse] = useState<ApiError | null>(null)
   const [theirs, setTheirs] = useState<Versioned<T> | null>(null)
   const reopen = async (): Promise<void> => {
     const stored = await read()
@@ -59,8 +60,9 @@ export function useEditForm<T, V extends Values, B extends Values>(
     else if (isSame(changes, {})) onDone?.()
     else saving.mutate(changes as B) // a patch may lack any field
   }
-  const { generalError, ...controls } = bindFields({ values, setValues, fields, error: saving.error })
-  const form = { isBusy: saving.isPending, error: generalError, onSubmit: submit }
+  const error = refusal ?? saving.error
+  const { generalError, ...controls } = bindFields({ values, setValues, fields, error })
+  const form = { isBusy: saving.isPending, error: generalError, onRefused: refuse, onSubmit: submit }
   const shown = Object.keys(fields).filter(name => sends === 'all' || name in changes)
   const conflict = theirs && (
     <Conflict names={shown} fields={fields} now={toValues(theirs.value)} yours={values} />

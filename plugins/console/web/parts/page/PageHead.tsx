@@ -14,7 +14,7 @@ export function PageHead({ title, problems = 0, children }: Props) {
     document.title = `${problems > 0 ? `(${problems}) ` : ''}${title} · ${text.product}`
   }, [title, problems])
   return (
-    <Group justify="space-between" mb="lg">
+    <Group justify="space-between" mb="lg" className="page-head">
       <Title order={1} size="h2">
         {title}
       </Title>

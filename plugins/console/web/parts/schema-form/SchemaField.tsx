@@ -20,15 +20,17 @@ export function SchemaField(props: FieldProps) {
   if (kind === 'texts') return <TextsInput {...same} />
   if (kind === 'number') return <AmountInput {...same} />
   if (kind === 'json') return <JsonInput {...shown} value={value} onChange={onChange} />
-  if (kind === 'boolean')
+  if (kind === 'boolean') {
+    const { inputWrapperOrder: _, ...checkbox } = shown
     return (
       <Checkbox
-        {...shown}
+        {...checkbox}
         required={false}
         checked={value === true}
         onChange={event => onChange(event.currentTarget.checked || undefined)}
       />
     )
+  }
   if (kind === 'choice') return <ChoiceInput {...same} />
   if (kind === 'time')
     return (

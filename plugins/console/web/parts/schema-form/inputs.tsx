@@ -1,7 +1,8 @@
-import { NativeSelect, NumberInput, Textarea, TextInput } from '@mantine/core'
+import { NativeSelect, Textarea, TextInput, type TextInputProps } from '@mantine/core'
 import { useState } from 'react'
-import { exactQuantity, parseQuantity, type Unit } from '../../../../http/list/quantity.ts' // all exports would load server code
+import { exactQuantity, parseQuantity, type Unit } from '../../../../http/page-exports.ts'
 import { text } from '../../text/text.ts'
+import { NumberField } from '../form/NumberField.tsx'
 import { choiceName, controlProps, exampleOf, type FieldProps } from './control-props.ts'
 import { unitOf } from './schema.ts'
 
@@ -23,36 +24,51 @@ export function ChoiceInput(props: FieldProps) {
 
 export function AmountInput(props: FieldProps) {
   const { name, schema, value, onChange } = props
-  const unit = unitOf(name)
-  if (unit === 'bit/s' || unit === 'B') return <QuantityInput {...props} unit={unit} />
+  const unit = quantityUnit(name)
+  const [example] = schema.examples ?? []
+  if (unit !== null)
+    return (
+      <QuantityInput
+        {...controlProps(props)}
+        unit={unit}
+        value={value}
+        onChange={onChange}
+        {...(typeof example === 'number' && { example })}
+      />
+    )
   return (
-    <NumberInput
+    <NumberField
       {...controlProps(props)}
       value={typeof value === 'number' ? value : ''}
-      {...(schema.minimum !== undefined && { min: schema.minimum })}
-      {...(schema.maximum !== undefined && { max: schema.maximum })}
-      clampBehavior="none"
       allowDecimal={schema.type === 'number'}
-      hideControls
-      inputMode="numeric"
       placeholder={exampleOf(schema)}
-      onChange={next => onChange(typeof next === 'number' ? next : undefined)}
+      onChange={next => onChange(next === '' ? undefined : next)}
     />
   )
 }
 
+/** Returns the unit of a rate or a size; null for other fields. */
+export function quantityUnit(name: string): Unit | null {
+  const unit = unitOf(name)
+  return unit === 'bit/s' || unit === 'B' ? unit : null
+}
+
+interface QuantityProps extends Omit<TextInputProps, 'value' | 'onChange'> {
+  readonly unit: Unit
+  readonly value: unknown // a number; a text that is no quantity; or nothing
+  readonly onChange: (value: number | string | undefined) => void
+  readonly example?: number
+}
+
 /** A rate or a size as people write it: '50 Mbit/s', '10 GB', '1500'. */
-function QuantityInput({ unit, ...props }: FieldProps & { readonly unit: Unit }) {
-  const { schema, value, onChange } = props
+export function QuantityInput({ unit, value, onChange, example, error, ...control }: QuantityProps) {
   const [typed, type] = useState(() => (typeof value === 'number' ? exactQuantity(value, unit) : ''))
-  const { error, ...control } = controlProps(props)
-  const [example] = schema.examples ?? []
   return (
     <TextInput
       {...control}
       error={error ?? (typeof value === 'string' && text.form.quantity(unit))}
       value={typed}
-      placeholder={typeof example === 'number' ? exactQuantity(example, unit) : undefined}
+      placeholder={example === undefined ? undefined : exactQuantity(example, unit)}
       autoCapitalize="none"
       spellCheck={false}
       onChange={({ currentTarget: { value: words } }) => {

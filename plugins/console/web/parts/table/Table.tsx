@@ -1,11 +1,14 @@
-import { useMediaQuery } from '@mantine/hooks'
 import { type ReactNode, useMemo, useState } from 'react'
 import { text } from '../../text/text.ts'
 import { EmptyState } from '../EmptyState.tsx'
+import { useNarrow } from '../use-narrow.ts'
 import { type Column, type Sort, searchRows, sortRows } from './rows.ts'
+import { TableCards } from './TableCards.tsx'
 import { TableGrid } from './TableGrid.tsx'
 import { TableTools } from './TableTools.tsx'
 import { useColumns } from './use-columns.ts'
+
+const fewRows = 5 // a search of so few rows helps nobody
 
 export interface TableProps<R> {
   readonly name: string // key under which the browser stores the hidden columns
@@ -26,29 +29,36 @@ export function Table<R>({ name, what, rows, columns, idOf, empty, search, actio
   const [words, setWords] = search ?? ownSearch
   const [sort, setSort] = useState<Sort | null>(null)
   const [marked, setMarked] = useState<ReadonlySet<string>>(new Set())
-  const isNarrow = useMediaQuery('(max-width: 48em)') ?? false
-  const { shown, hidden, toggle } = useColumns(name, columns, isNarrow)
+  const isNarrow = useNarrow()
+  const { shown, hidden, toggle } = useColumns(name, columns)
   const found = useMemo(() => searchRows(rows, columns, words), [rows, columns, words])
   const sorted = useMemo(() => sortRows(found, columns, sort), [found, columns, sort])
   const selected = useMemo(() => rows.filter(row => marked.has(idOf(row))), [rows, marked, idOf])
+  const marks = actions ? { marked, setMarked, hasSelection: selected.length > 0 } : null
   if (rows.length === 0) return typeof empty === 'string' ? <EmptyState what={empty} /> : empty
   return (
     <>
-      <TableTools
-        what={what}
-        words={words}
-        onSearch={setWords}
-        columns={columns}
-        hidden={hidden}
-        toggle={toggle}
-        isNarrow={isNarrow}
-        found={found.length}
-        total={rows.length}
-        selected={selected.length}
-        actions={actions?.(selected, () => setMarked(new Set()))}
-      />
+      {(rows.length > fewRows || words !== '' || selected.length > 0) && (
+        <TableTools
+          what={what}
+          words={words}
+          onSearch={setWords}
+          columns={columns}
+          hidden={hidden}
+          toggle={toggle}
+          isNarrow={isNarrow}
+          sort={sort}
+          onSort={setSort}
+          found={found.length}
+          total={rows.length}
+          selected={selected.length}
+          actions={actions?.(selected, () => setMarked(new Set()))}
+        />
+      )}
       {sorted.length === 0 ? (
         <EmptyState what={text.table.none} />
+      ) : isNarrow ? (
+        <TableCards what={what} rows={sorted} columns={shown} idOf={idOf} marks={marks} />
       ) : (
         <TableGrid
           what={what}
@@ -57,8 +67,7 @@ export function Table<R>({ name, what, rows, columns, idOf, empty, search, actio
           idOf={idOf}
           sort={sort}
           onSort={setSort}
-          isNarrow={isNarrow}
-          marks={actions ? { marked, setMarked, hasSelection: selected.length > 0 } : null}
+          marks={marks}
         />
       )}
     </>

@@ -2,13 +2,8 @@ import { Checkbox, UnstyledButton, VisuallyHidden } from '@mantine/core'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type CSSProperties, useRef } from 'react'
 import { text } from '../../text/text.ts'
+import { type Marks, mark } from './marks.ts'
 import type { Column, Sort } from './rows.ts'
-
-interface Marks {
-  readonly marked: ReadonlySet<string> // ids of rows
-  readonly setMarked: (marked: ReadonlySet<string>) => void
-  readonly hasSelection: boolean
-}
 
 interface Props<R> {
   readonly what: string
@@ -17,7 +12,6 @@ interface Props<R> {
   readonly idOf: (row: R) => string
   readonly sort: Sort | null
   readonly onSort: (sort: Sort | null) => void
-  readonly isNarrow: boolean
   readonly marks: Marks | null // null: rows cannot be selected
 }
 
@@ -28,7 +22,7 @@ const overscan = 12
  * Renders only the visible rows. Rows of a <table> cannot be positioned one by one, so this uses divs with roles.
  */
 export function TableGrid<R>(props: Props<R>) {
-  const { what, rows, columns, isNarrow, marks } = props
+  const { what, rows, columns, marks } = props
   const scroller = useRef<HTMLDivElement>(null)
   const virtual = useVirtualizer({
     count: rows.length,
@@ -37,7 +31,7 @@ export function TableGrid<R>(props: Props<R>) {
     overscan
   })
   const widths = columns.map(({ width = 10 }) => width)
-  const style = gridStyle(widths, { hasMarks: marks !== null, isNarrow })
+  const style = gridStyle(widths, marks !== null)
   return (
     <div
       className="table"
@@ -114,24 +108,13 @@ function BodyRow<R>({ row, index, columns, idOf, marks, style }: RowProps<R>) {
   )
 }
 
-function mark({ marked, setMarked }: Marks, ids: readonly string[], isOn: boolean): void {
-  const next = new Set(marked)
-  for (const id of ids) isOn ? next.add(id) : next.delete(id)
-  setMarked(next)
-}
-
-interface GridOptions {
-  readonly hasMarks: boolean
-  readonly isNarrow: boolean
-}
-
 /** Each row is a separate grid; equal widths line up the columns. */
-function gridStyle(widths: readonly number[], { hasMarks, isNarrow }: GridOptions): CSSProperties {
-  const columns = widths.map(width => `minmax(${isNarrow ? 0 : width}rem, ${width}fr)`)
+function gridStyle(widths: readonly number[], hasMarks: boolean): CSSProperties {
+  const columns = widths.map(width => `minmax(${width}rem, ${width}fr)`)
   const minWidth = widths.reduce((sum, width) => sum + width + 1, hasMarks ? 4 : 1.5)
   return {
     gridTemplateColumns: [...(hasMarks ? ['1.5rem'] : []), ...columns].join(' '),
-    ...(!isNarrow && { minWidth: `${minWidth}rem` })
+    minWidth: `${minWidth}rem`
   }
 }
 

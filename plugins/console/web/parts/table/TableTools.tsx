@@ -1,9 +1,9 @@
-import { Button, Group, Menu, Text, TextInput } from '@mantine/core'
+import { Button, Group, Menu, NativeSelect, Text, TextInput } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { maxRows } from '../../api/call.ts'
 import { count } from '../../format.ts'
 import { text } from '../../text/text.ts'
-import type { Column } from './rows.ts'
+import type { Column, Sort } from './rows.ts'
 
 interface Props<R> {
   readonly what: string
@@ -13,6 +13,8 @@ interface Props<R> {
   readonly hidden: ReadonlySet<string>
   readonly toggle: (columnId: string) => void
   readonly isNarrow: boolean
+  readonly sort: Sort | null
+  readonly onSort: (sort: Sort | null) => void
   readonly found: number // rows
   readonly total: number
   readonly selected: number
@@ -21,7 +23,7 @@ interface Props<R> {
 
 /** Search, column menu, number of rows, and actions on the selection. */
 export const TableTools = <R,>(props: Props<R>) => {
-  const { what, words, onSearch, columns, hidden, toggle, isNarrow, found, total, selected, actions } = props
+  const { what, words, onSearch, isNarrow, found, total, selected, actions } = props
   return (
     <Group mb="sm" gap="sm">
       <TextInput
@@ -30,10 +32,10 @@ export const TableTools = <R,>(props: Props<R>) => {
         placeholder={text.table.search(what)}
         value={words}
         onChange={event => onSearch(event.currentTarget.value)}
-        miw={220}
+        miw={isNarrow ? 140 : 220}
         flex={isNarrow ? 1 : undefined}
       />
-      {!isNarrow && <ColumnMenu columns={columns} hidden={hidden} toggle={toggle} />}
+      {isNarrow ? <SortSelect {...props} /> : <ColumnMenu {...props} />}
       <Text c="dimmed" size="sm" role="status">
         {total >= maxRows ? text.table.most(count(maxRows)) : text.table.rows(count(found), count(total))}
       </Text>
@@ -48,6 +50,24 @@ export const TableTools = <R,>(props: Props<R>) => {
     </Group>
   )
 }
+
+/** Cards have no column heads to click. */
+const SortSelect = <R,>({ columns, hidden, sort, onSort }: Props<R>) => (
+  <NativeSelect
+    aria-label={text.table.sort}
+    value={sort?.by ?? ''}
+    onChange={({ currentTarget: { value } }) =>
+      onSort(value === '' ? null : { by: value, isDescending: false })
+    }
+    data={[
+      { value: '', label: text.table.sort },
+      ...columns
+        .filter(({ id, title }) => title !== '' && !hidden.has(id))
+        .map(({ id, title }) => ({ value: id, label: title }))
+    ]}
+    w={120}
+  />
+)
 
 const ColumnMenu = <R,>({ columns, hidden, toggle }: Pick<Props<R>, 'columns' | 'hidden' | 'toggle'>) => (
   <Menu closeOnItemClick={false} position="bottom-start">

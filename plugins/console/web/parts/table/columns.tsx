@@ -7,7 +7,7 @@ import { PageLink } from '../page/PageLink.tsx'
 import { type TimeFormat, Timestamp } from '../Timestamp.tsx'
 import type { Column } from './rows.ts'
 
-type Layout = Pick<Column<never>, 'width' | 'wide' | 'extra'>
+type Layout = Pick<Column<never>, 'width' | 'extra'>
 type Key<R, T> = { [K in keyof R & string]: R[K] extends T ? K : never }[keyof R & string]
 
 export const textColumn = <R,>(

@@ -9,7 +9,6 @@ export interface Column<R> {
   readonly cell?: (row: R) => ReactNode
   readonly width?: number // minimum in rem, and share of the remaining width. Default 10
   readonly numeric?: true
-  readonly wide?: true // hidden on a narrow page
   readonly extra?: true // hidden until the user selects it
 }
 

@@ -2,7 +2,7 @@ import { useState } from 'react'
 import type { Column } from './rows.ts'
 
 /** Returns the visible columns of a table. The browser stores which ones the user hides. */
-export function useColumns<R>(name: string, columns: readonly Column<R>[], isNarrow: boolean) {
+export function useColumns<R>(name: string, columns: readonly Column<R>[]) {
   const key = `sluice.columns.${name}`
   const [hidden, setHidden] = useState<ReadonlySet<string>>(() => {
     const extra = columns.filter(column => column.extra).map(({ id }) => id)
@@ -14,6 +14,6 @@ export function useColumns<R>(name: string, columns: readonly Column<R>[], isNar
     localStorage.setItem(key, [...next].join(','))
     setHidden(next)
   }
-  const shown = columns.filter(({ id, wide }) => (isNarrow ? !wide : !hidden.has(id)))
+  const shown = columns.filter(({ id }) => !hidden.has(id))
   return { shown, hidden, toggle }
 }

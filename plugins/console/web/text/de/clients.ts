@@ -14,7 +14,8 @@ export const clients: Text['clients'] = {
   expired: 'Der Befehl ist abgelaufen.',
   newCommand: 'Neuen erzeugen',
   connected: name => `${name} ist verbunden.`,
-  empty: 'Noch keine Clients.',
+  empty:
+    'Noch keine Clients. Ein Client ist ein Host, auf dem der Agent von sluice läuft, Ports öffnet und Verkehr weiterleitet.',
   state: 'Status',
   address: 'Öffentliche Adresse',
   version: 'Agent',

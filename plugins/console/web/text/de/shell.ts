@@ -14,10 +14,12 @@ export const shell: Pick<Text, keyof typeof english> = {
     traffic: 'Datenverkehr',
     bans: 'Sperren',
     sources: 'Quellenlisten',
+    notifications: 'Benachrichtigungen',
     audit: 'Audit-Log',
     settings: 'Einstellungen',
     plugins: 'Plugins',
-    account: 'Mein Konto'
+    account: 'Mein Konto',
+    device: 'Gerät anmelden'
   },
   nav: 'Seiten',
   menu: 'Menü',
@@ -60,6 +62,7 @@ export const shell: Pick<Text, keyof typeof english> = {
   busy: secs => `Zu viele Anfragen. Versuchen Sie es in ${secs} s erneut.`,
   changedElsewhere:
     'Jemand anderes hat dies inzwischen geändert. Die Seite zeigt jetzt den aktuellen Stand. Prüfen Sie ihn und versuchen Sie es erneut.',
+  refusedByServer: code => `Der Server hat das abgelehnt (${code}).`,
   storeUnavailable:
     'Der Server kann gerade nicht schreiben. Es wurde nichts geändert. Versuchen Sie es gleich erneut.',
   serverUnreachable:
@@ -105,6 +108,8 @@ export const shell: Pick<Text, keyof typeof english> = {
     actions: 'Aktionen',
     search: what => `${what} suchen`,
     columns: 'Spalten',
+    sort: 'Sortieren',
+    more: 'Mehr anzeigen',
     rows: (n, all) => (n === all ? n : `${n} von ${all}`),
     most: n => `Die ersten ${n} werden angezeigt.`,
     none: 'Keine Ergebnisse.',
@@ -132,12 +137,16 @@ export const shell: Pick<Text, keyof typeof english> = {
   },
 
   form: {
+    line: n => `Zeile ${n}`,
     default: 'Standard',
     labelsExample: 'env=prod',
     invalidJson: 'Geben Sie gültiges JSON ein.',
     quantity: unit => `Schreiben Sie eine Zahl mit Einheit, zum Beispiel 50 M${unit}`
   },
-  chart: { waiting: 'Noch keine Daten.', upTo: (name, most) => `${name} bis zu ${most}` },
+  chart: {
+    waiting: 'Wird gemessen. Das Diagramm beginnt in etwa 10 s.',
+    upTo: (name, most) => `${name} bis zu ${most}`
+  },
   when: {
     never: 'nie',
     zone: zone =>

@@ -14,6 +14,10 @@ export const users: Text['users'] = {
   roles: { superadmin: 'Administrator', operator: 'Operator', viewer: 'Betrachter', user: 'Benutzer' },
   roleHint:
     'Administratoren sehen und ändern alles. Operatoren sehen alles und verwalten Clients, Regeln und Limits. Betrachter sehen alles. Benutzer legen Regeln im Rahmen ihrer Freigaben an.',
+  kind: 'Art',
+  kinds: { user: 'Benutzer', service: 'Dienstkonto' },
+  kindHint:
+    'Ein Dienstkonto ist für Programme: Es hat Token, kann sich aber nicht anmelden. Sie können die Art später nicht ändern.',
   state: 'Status',
   enabled: 'aktiv',
   disabled: 'deaktiviert',
@@ -42,6 +46,12 @@ export const users: Text['users'] = {
     'Alle Sitzungen des Benutzers enden. Sie erhalten ein vorläufiges Passwort, das einmal angezeigt wird. Der Benutzer muss es bei der nächsten Anmeldung ändern, innerhalb von 24 Stunden.',
   keepTokens: 'Token weiter gültig lassen',
   resetDone: (sessions, tokens) => `Beendete Sitzungen: ${sessions}. Widerrufene Token: ${tokens}.`,
+  roleFrom: (role, provider) => `${role}, durch Gruppen bei ${provider}`,
+  dropFactors: 'Zweite Faktoren entfernen',
+  dropFactorsTitle: id => `Zweite Faktoren von ${id} entfernen?`,
+  dropFactorsText:
+    'Danach genügt das Passwort. Stellen Sie sicher, dass wirklich dieser Benutzer fragt. Wurde ein Gerät gestohlen, setzen Sie auch das Passwort zurück.',
+  factorsDropped: id => `${id} hat keinen zweiten Faktor mehr.`,
   temporaryPassword: id => `Vorläufiges Passwort von ${id}`,
   delete: 'Benutzer löschen',
   deleteTitle: id => `${id} löschen?`,
@@ -68,6 +78,7 @@ export const grants: Text['grants'] = {
   client: 'Client',
   everyClient: 'alle Clients',
   ports: 'Ports',
+  exit: 'Ausgang',
   first: 'Erster Port',
   last: 'Letzter Port',
   protocols: 'Protokolle',
@@ -94,13 +105,6 @@ export const limits: Text['limits'] = {
   change: 'Limits ändern',
   of: (user, client) => `Limits von ${user} auf ${client}`,
   noClients: 'Noch keine Clients.',
-  bandwidth_in_bps: 'Bandbreite eingehend, Mbit/s',
-  bandwidth_out_bps: 'Bandbreite ausgehend, Mbit/s',
-  bandwidth_in_burst_bytes: 'Burst eingehend, MB',
-  bandwidth_out_burst_bytes: 'Burst ausgehend, MB',
-  concurrent_connections: 'Gleichzeitige Verbindungen',
-  new_connections_per_sec: 'Neue Verbindungen pro Sekunde',
-  new_connections_burst: 'Burst neuer Verbindungen',
   enforced: 'Auf dem Client aktiv',
   pending: 'Auf dem Client noch nicht aktiv',
   remove: 'Limits entfernen',
@@ -114,7 +118,7 @@ export const tokens: Text['tokens'] = {
   title: 'Token',
   text: 'Bearer-Token für Programme und die Kommandozeile.',
   add: 'Token erstellen',
-  empty: 'Noch keine Token.',
+  empty: 'Noch keine Token. Mit einem Token meldet sich ein Programm oder die Befehlszeile an.',
   label: 'Bezeichnung',
   labelHint: 'Wo Sie es verwenden, zum Beispiel deploy@ci',
   validFor: 'Gültigkeit',
@@ -125,6 +129,14 @@ export const tokens: Text['tokens'] = {
     quarter: '90 Tage',
     year: '1 Jahr'
   },
+  access: 'Zugriff',
+  accesses: { all: 'alles, was der Benutzer darf', read: 'nur lesen', chosen: 'ausgewählte Rechte' },
+  accessHint:
+    'Rechte begrenzen, was das Token darf. user:write, password:write und credential:write eines Administrators führen zu vollem Zugriff.',
+  scopes: 'Rechte',
+  sources: 'Erlaubte Quellen',
+  sourcesHint:
+    'Netze, aus denen das Token funktioniert, eines pro Zeile: 192.0.2.0/24. Leer lassen, um alle zu erlauben.',
   issue: 'Erstellen',
   token: 'Token',
   created: 'Erstellt',
@@ -147,6 +159,7 @@ export const sessions: Text['sessions'] = {
   title: 'Sitzungen',
   empty: 'Keine Sitzungen. Sie sind mit einem Token angemeldet.',
   from: 'Adresse',
+  factors: 'Angemeldet mit',
   began: 'Begonnen',
   seen: 'Zuletzt aktiv',
   ends: 'Läuft ab',
@@ -157,8 +170,87 @@ export const sessions: Text['sessions'] = {
   ended: 'Sitzung beendet.'
 }
 
+export const identities: Text['identities'] = {
+  what: 'Identitäten',
+  title: 'Identitäten',
+  note: 'Konten bei Anbietern, mit denen sich dieser Benutzer anmeldet.',
+  ownNote: 'Konten bei Anbietern, mit denen Sie sich anmelden.',
+  empty: 'Keine Identitäten.',
+  provider: 'Anbieter',
+  sub: 'Kennung beim Anbieter',
+  subHint: 'Der Wert „sub“ des Benutzers, nicht der Name.',
+  added: 'Hinzugefügt',
+  used: 'Zuletzt benutzt',
+  add: 'Identität hinzufügen',
+  addedNotice: 'Identität hinzugefügt.',
+  remove: 'Entfernen',
+  removeTitle: provider => `Identität bei ${provider} entfernen?`,
+  removeText:
+    'Sie öffnet dann keine Sitzung mehr. Die von ihr geöffneten Sitzungen enden, außer Ihren eigenen.',
+  removed: 'Identität entfernt.',
+  continueWith: provider => `Weiter mit ${provider}`
+}
+
 export const accountPage: Text['accountPage'] = {
   who: (id, role) => `${id}, ${role}`,
   appearance: 'Darstellung',
   grants: 'Ihre Freigaben'
+}
+
+export const factors: Text['factors'] = {
+  password: 'Passwort',
+  totp: 'Authenticator-App',
+  recovery_code: 'Wiederherstellungscodes',
+  oidc: 'Anbieter',
+  mfa: 'zweiter Faktor beim Anbieter'
+}
+
+export const secondFactor: Text['secondFactor'] = {
+  title: 'Zweiter Faktor',
+  none: 'Keiner. Das Passwort allein genügt für die Anmeldung.',
+  noneShort: 'keiner',
+  needed: 'Ihr Konto braucht einen zweiten Faktor.',
+  setUp: 'Authenticator-App einrichten',
+  setUpAnother: 'Andere App einrichten',
+  scan: 'Scannen Sie diesen Code mit einer Authenticator-App auf Ihrem Telefon.',
+  qrCode: 'QR-Code für die Authenticator-App',
+  type: 'Oder geben Sie diesen Schlüssel in der App ein:',
+  back: 'Neu beginnen',
+  confirm: 'Bestätigen',
+  recoveryCodes: 'Wiederherstellungscodes. Jeder meldet Sie einmal ohne die App an.',
+  renew: 'Neue Wiederherstellungscodes',
+  renewTitle: 'Neue Wiederherstellungscodes erzeugen?',
+  renewText: 'Die früheren Codes gelten dann nicht mehr.',
+  remove: 'App entfernen',
+  removeTitle: 'Authenticator-App entfernen?',
+  removeText: 'Danach genügt das Passwort. Die Wiederherstellungscodes gelten nicht mehr.',
+  removed: 'Die Authenticator-App ist entfernt.'
+}
+
+export const proofs: Text['proofs'] = {
+  password: 'Passwort',
+  totp: 'Code aus Ihrer Authenticator-App',
+  recovery_code: 'Wiederherstellungscode'
+}
+
+export const confirmation: Text['confirmation'] = {
+  title: 'Bestätigen Sie, dass Sie es sind',
+  lead: 'Danach werden Sie 15 Minuten lang nicht gefragt.'
+}
+
+export const device: Text['device'] = {
+  lead: 'Geben Sie den Code ein, den das Gerät oder die Befehlszeile zeigt. Sie melden es unter Ihrem Namen an.',
+  code: 'Code',
+  codeHint: 'Acht Buchstaben, etwa BCDF-GHJK',
+  review: 'Weiter',
+  label: 'Gerät',
+  from: 'Adresse',
+  access: 'Zugriff',
+  expires: 'Code läuft ab',
+  warning:
+    'Genehmigen Sie nur ein Gerät, das Sie gerade selbst gestartet haben. Wer Ihnen einen Link oder Code geschickt hat, bekommt Ihren Zugriff.',
+  approve: 'Genehmigen',
+  deny: 'Ablehnen',
+  approved: 'Das Gerät ist angemeldet. Es macht in wenigen Sekunden weiter.',
+  denied: 'Das Gerät ist abgelehnt.'
 }

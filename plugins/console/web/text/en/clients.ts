@@ -10,7 +10,7 @@ export const clients = {
   expired: 'The command has expired.',
   newCommand: 'Create a new one',
   connected: (name: string) => `${name} is connected.`,
-  empty: 'No clients yet.',
+  empty: 'No clients yet. A client is a host that runs the sluice agent, opens ports and forwards traffic.',
   state: 'State',
   address: 'Public address',
   version: 'Agent',

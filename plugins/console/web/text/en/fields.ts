@@ -72,7 +72,11 @@ export const fieldHints = {
   proxy_out: '1 or 2. Targets get this header before the first byte.',
   not_before: 'The rule is closed before this time.',
   expires_at: 'The rule closes at this time and is removed later.',
-  rate_limit: ''
+  rate_limit: '',
+  deny_sources:
+    'These sources are refused, even if they are allowed above: addresses, prefixes, and lists such as @office.',
+  source_limit: 'For each source: an IPv4 address or the /64 of an IPv6 address.',
+  proxy_out_udp: 'Whether the first datagram of a flow has the header, or every datagram.'
 } as Readonly<Record<string, string>>
 
 /** Values of fields that offer a choice. */

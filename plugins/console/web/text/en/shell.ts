@@ -12,10 +12,12 @@ export const shell = {
     traffic: 'Traffic',
     bans: 'Bans',
     sources: 'Source lists',
+    notifications: 'Notifications',
     audit: 'Audit log',
     settings: 'Settings',
     plugins: 'Plugins',
-    account: 'My account'
+    account: 'My account',
+    device: 'Sign in a device'
   },
   nav: 'Pages',
   menu: 'Menu',
@@ -58,6 +60,7 @@ export const shell = {
   busy: (secs: number) => `Too many requests. Try again in ${secs} s.`,
   changedElsewhere:
     'Somebody else changed this in the meantime. The page now shows the current state. Check it, then try again.',
+  refusedByServer: (code: string) => `The server refused this (${code}).`,
   storeUnavailable: 'The server cannot write at the moment. Nothing was changed. Try again in a moment.',
   serverUnreachable:
     'The server does not respond, so the change may or may not be saved. Check the current state before you try again.',
@@ -100,6 +103,8 @@ export const shell = {
     actions: 'Actions',
     search: (what: string) => `Search ${what}`,
     columns: 'Columns',
+    sort: 'Sort by',
+    more: 'Show more',
     rows: (n: string, all: string) => (n === all ? n : `${n} of ${all}`),
     most: (n: string) => `Showing the first ${n}.`,
     none: 'No results.',
@@ -127,13 +132,14 @@ export const shell = {
   },
 
   form: {
+    line: (n: string) => `Line ${n}`,
     default: 'Default',
     labelsExample: 'env=prod',
     invalidJson: 'Enter valid JSON.',
     quantity: (unit: string) => `Write a number with a unit, such as 50 M${unit}`
   },
   chart: {
-    waiting: 'No data yet.',
+    waiting: 'Measuring. The chart begins in about 10 s.',
     upTo: (name: string, most: string) => `${name} up to ${most}`
   },
   when: {

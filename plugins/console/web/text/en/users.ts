@@ -12,6 +12,10 @@ export const users = {
   roles: { superadmin: 'administrator', operator: 'operator', viewer: 'viewer', user: 'user' },
   roleHint:
     'Administrators see and change everything. Operators see everything and manage clients, rules and limits. Viewers see everything. Users create rules within their grants.',
+  kind: 'Kind',
+  kinds: { user: 'user', service: 'service account' },
+  kindHint:
+    'A service account is for programs: it has tokens, but cannot sign in. You cannot change it later.',
   state: 'State',
   enabled: 'enabled',
   disabled: 'disabled',
@@ -40,6 +44,12 @@ export const users = {
     'All sessions of the user end. You get a temporary password, shown once. The user must change it at the next sign-in, within 24 hours.',
   keepTokens: 'Keep tokens valid',
   resetDone: (sessions: string, tokens: string) => `Sessions ended: ${sessions}. Tokens revoked: ${tokens}.`,
+  roleFrom: (role: string, provider: string) => `${role}, by groups at ${provider}`,
+  dropFactors: 'Drop second factors',
+  dropFactorsTitle: (id: string) => `Drop the second factors of ${id}?`,
+  dropFactorsText:
+    'The password alone then opens a session. Make sure that it is the user who asks. If a device was stolen, reset the password too.',
+  factorsDropped: (id: string) => `${id} has no second factor any more.`,
   temporaryPassword: (id: string) => `Temporary password of ${id}`,
   delete: 'Delete user',
   deleteTitle: (id: string) => `Delete ${id}?`,
@@ -66,6 +76,7 @@ export const grants = {
   client: 'Client',
   everyClient: 'all clients',
   ports: 'Ports',
+  exit: 'exit',
   first: 'First port',
   last: 'Last port',
   protocols: 'Protocols',
@@ -92,13 +103,6 @@ export const limits = {
   change: 'Change limits',
   of: (user: string, client: string) => `Limits of ${user} on ${client}`,
   noClients: 'No clients yet.',
-  bandwidth_in_bps: 'Bandwidth in, Mbit/s',
-  bandwidth_out_bps: 'Bandwidth out, Mbit/s',
-  bandwidth_in_burst_bytes: 'Burst in, MB',
-  bandwidth_out_burst_bytes: 'Burst out, MB',
-  concurrent_connections: 'Concurrent connections',
-  new_connections_per_sec: 'New connections per second',
-  new_connections_burst: 'Burst of new connections',
   enforced: 'Applied on the client',
   pending: 'Not yet applied on the client',
   remove: 'Remove limits',
@@ -112,7 +116,7 @@ export const tokens = {
   title: 'Tokens',
   text: 'Bearer tokens for programs and the command line.',
   add: 'Create token',
-  empty: 'No tokens yet.',
+  empty: 'No tokens yet. A token signs in a program or the command line.',
   label: 'Label',
   labelHint: 'Where you will use it, for example deploy@ci',
   validFor: 'Valid for',
@@ -123,6 +127,13 @@ export const tokens = {
     quarter: '90 days',
     year: '1 year'
   },
+  access: 'Access',
+  accesses: { all: 'everything that the user may do', read: 'read only', chosen: 'chosen scopes' },
+  accessHint:
+    'Scopes limit what the token may do. user:write, password:write and credential:write of an administrator lead to full access.',
+  scopes: 'Scopes',
+  sources: 'Allowed sources',
+  sourcesHint: 'Networks from which the token works, one per line: 192.0.2.0/24. Leave empty for all.',
   issue: 'Create',
   token: 'Token',
   created: 'Created',
@@ -145,6 +156,7 @@ export const sessions = {
   title: 'Sessions',
   empty: 'No sessions. You are signed in with a token.',
   from: 'From',
+  factors: 'Signed in with',
   began: 'Started',
   seen: 'Last active',
   ends: 'Expires',
@@ -155,8 +167,86 @@ export const sessions = {
   ended: 'Session ended.'
 }
 
+export const identities = {
+  what: 'identities',
+  title: 'Identities',
+  note: 'Accounts at providers with which this user signs in.',
+  ownNote: 'Accounts at providers with which you sign in.',
+  empty: 'No identities.',
+  provider: 'Provider',
+  sub: 'Id at the provider',
+  subHint: 'The claim “sub” of the user, not the name.',
+  added: 'Added',
+  used: 'Last used',
+  add: 'Add identity',
+  addedNotice: 'Identity added.',
+  remove: 'Remove',
+  removeTitle: (provider: string) => `Remove the identity at ${provider}?`,
+  removeText: 'It then no longer opens a session. Sessions that it has opened end, except your own.',
+  removed: 'Identity removed.',
+  continueWith: (provider: string) => `Continue with ${provider}`
+}
+
 export const accountPage = {
   who: (id: string, role: string) => `${id}, ${role}`,
   appearance: 'Appearance',
   grants: 'Your grants'
+}
+
+export const factors = {
+  password: 'password',
+  totp: 'authenticator app',
+  recovery_code: 'recovery codes',
+  oidc: 'provider',
+  mfa: 'second factor at the provider'
+}
+
+export const secondFactor = {
+  title: 'Second factor',
+  none: 'None. The password alone opens a session.',
+  noneShort: 'none',
+  needed: 'Your account needs a second factor.',
+  setUp: 'Set up an authenticator app',
+  setUpAnother: 'Set up another app',
+  scan: 'Scan this code with an authenticator app on your phone.',
+  qrCode: 'QR code for the authenticator app',
+  type: 'Or enter this key in the app:',
+  back: 'Start over',
+  confirm: 'Confirm',
+  recoveryCodes: 'Recovery codes. Each signs you in once without the app.',
+  renew: 'New recovery codes',
+  renewTitle: 'Make new recovery codes?',
+  renewText: 'The earlier codes stop working.',
+  remove: 'Remove the app',
+  removeTitle: 'Remove the authenticator app?',
+  removeText: 'The password alone then opens a session. The recovery codes stop working.',
+  removed: 'The authenticator app is removed.'
+}
+
+export const proofs = {
+  password: 'Password',
+  totp: 'Code of your authenticator app',
+  recovery_code: 'Recovery code'
+}
+
+export const confirmation = {
+  title: 'Confirm that it is you',
+  lead: 'You are then not asked for 15 minutes.'
+}
+
+export const device = {
+  lead: 'Enter the code that the device or command line shows. You sign it in as yourself.',
+  code: 'Code',
+  codeHint: 'Eight letters, such as BCDF-GHJK',
+  review: 'Continue',
+  label: 'Device',
+  from: 'Address',
+  access: 'Access',
+  expires: 'Code expires',
+  warning:
+    'Approve only a device that you have started yourself just now. Whoever has sent you a link or a code gets your access.',
+  approve: 'Approve',
+  deny: 'Deny',
+  approved: 'The device is signed in. It continues within a few seconds.',
+  denied: 'The device is refused.'
 }

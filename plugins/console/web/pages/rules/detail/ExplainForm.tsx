@@ -1,6 +1,7 @@
-import { Button, Checkbox, Group, NativeSelect, NumberInput, Paper, Stack, TextInput } from '@mantine/core'
+import { Button, Checkbox, Group, NativeSelect, Paper, Stack, TextInput } from '@mantine/core'
 import { call } from '../../../api/call.ts'
 import { FormError } from '../../../parts/form/FormError.tsx'
+import { NumberField } from '../../../parts/form/NumberField.tsx'
 import { useForm } from '../../../parts/form/use-form.ts'
 import { text } from '../../../text/text.ts'
 import type { Rule } from '../queries.ts'
@@ -48,12 +49,7 @@ export function ExplainForm({ rule }: { readonly rule: Rule }) {
             />
           )}
           {rule.listen_port_end !== null && (
-            <NumberInput
-              {...port}
-              onChange={next => typeof next === 'number' && port.onChange(next)}
-              hideControls
-              w={110}
-            />
+            <NumberField {...port} onChange={next => next !== '' && port.onChange(next)} w={110} />
           )}
           <TextInput {...input('source')} placeholder={text.explain.anyCaller} autoCapitalize="none" />
           {rule.protocol === 'tcp' && (

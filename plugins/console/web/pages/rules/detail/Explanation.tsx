@@ -1,5 +1,6 @@
 import { Text } from '@mantine/core'
 import type { Reply } from '../../../api/call.ts'
+import { isUlid } from '../../../format.ts'
 import { Dot } from '../../../parts/Dot.tsx'
 import { PlainTable } from '../../../parts/PlainTable.tsx'
 import { StateLabel } from '../../../parts/StateLabel.tsx'
@@ -19,7 +20,7 @@ export function Explanation({ result }: { readonly result: ExplainReply }) {
         <Text span c="dimmed">
           {text.explain.decidedBy(
             decided_by.kind,
-            decided_by.id,
+            shownId(decided_by.id),
             text.reasons[decided_by.reason] ?? decided_by.reason
           )}
         </Text>
@@ -31,7 +32,7 @@ export function Explanation({ result }: { readonly result: ExplainReply }) {
             <strong>{text.explain.verdicts[verdict]}</strong> {sentence}
             <Text span size="xs" c="dimmed">
               {' '}
-              {kind} {id}
+              {kind} {shownId(id)}
             </Text>
           </li>
         ))}
@@ -40,6 +41,9 @@ export function Explanation({ result }: { readonly result: ExplainReply }) {
     </>
   )
 }
+
+/** Ids of records are omitted, ports and addresses are shown. */
+const shownId = (id: string | null | undefined): string => (id == null || isUlid(id) ? '' : id)
 
 const tones = { forwarded: 'good', refused: 'bad', no_rule: 'bad', unknown: 'warn' } as const
 

@@ -2,11 +2,10 @@ import { Button } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../../api/call.ts'
-import { ConfirmDialog } from '../../../parts/dialog/ConfirmDialog.tsx'
 import { text } from '../../../text/text.ts'
-import { type Existing, ExistingSelect } from '../ExistingSelect.tsx'
-import { OpenConnections } from '../OpenConnections.tsx'
-import { nameOf, type Rule } from '../queries.ts'
+import type { Existing } from '../ExistingSelect.tsx'
+import { PauseDialog } from '../PauseDialog.tsx'
+import type { Rule } from '../queries.ts'
 
 interface Props {
   readonly rule: Rule
@@ -16,9 +15,8 @@ interface Props {
 /** Pauses or resumes the rule. With open connections, it asks what happens to them. */
 export function PauseRule({ rule, open }: Props) {
   const [isAsking, setAsking] = useState(false)
-  const [existing, setExisting] = useState<Existing>('keep')
   const change = useMutation({
-    mutationFn: () =>
+    mutationFn: (existing: Existing) =>
       call(rule.paused ? 'POST /v1/rules/{rule_id}/resume' : 'POST /v1/rules/{rule_id}/pause', {
         path: { rule_id: rule.rule_id },
         query: { existing }
@@ -30,21 +28,17 @@ export function PauseRule({ rule, open }: Props) {
       <Button
         variant="default"
         loading={change.isPending}
-        onClick={() => (rule.paused || open === 0 ? change.mutate() : setAsking(true))}
+        onClick={() => (rule.paused || open === 0 ? change.mutate('keep') : setAsking(true))}
       >
         {rule.paused ? text.rules.resume : text.rules.pause}
       </Button>
-      <ConfirmDialog
-        title={text.existing.pause(nameOf(rule))}
-        action={text.rules.pause}
+      <PauseDialog
+        rules={[rule]}
         isOpen={isAsking}
         isBusy={change.isPending}
         onClose={() => setAsking(false)}
-        onConfirm={() => change.mutate()}
-      >
-        {isAsking && <OpenConnections rules={[rule]} />}
-        <ExistingSelect value={existing} onChange={setExisting} />
-      </ConfirmDialog>
+        onConfirm={existing => change.mutate(existing)}
+      />
     </>
   )
 }

@@ -5,7 +5,7 @@ import { Link, useLocation } from 'wouter'
 import { call } from '../../../api/call.ts'
 import { notify } from '../../../app/notices.ts'
 import { text } from '../../../text/text.ts'
-import { DeleteRules } from '../DeleteRules.tsx'
+import { type DeletedExisting, DeleteRules } from '../DeleteRules.tsx'
 import { nameOf, type Rule } from '../queries.ts'
 import { PauseRule } from './PauseRule.tsx'
 
@@ -19,7 +19,10 @@ export function RuleActions({ rule, open: openConnections }: Props) {
   const [, go] = useLocation()
   const path = { rule_id: rule.rule_id }
   const remove = useMutation({
-    mutationFn: () => call('DELETE /v1/rules/{rule_id}', { path }),
+    mutationFn: async (existing: DeletedExisting) => {
+      if (existing === 'cut') await call('POST /v1/rules/{rule_id}/pause', { path, query: { existing } })
+      return call('DELETE /v1/rules/{rule_id}', { path })
+    },
     onSuccess: () => {
       notify(text.ruleDetail.deleted(nameOf(rule)))
       go('/rules')
@@ -42,7 +45,7 @@ export function RuleActions({ rule, open: openConnections }: Props) {
         isOpen={isOpen}
         isBusy={remove.isPending}
         onClose={close}
-        onConfirm={() => remove.mutate()}
+        onConfirm={existing => remove.mutate(existing)}
       />
     </>
   )

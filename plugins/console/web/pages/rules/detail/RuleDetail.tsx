@@ -1,8 +1,8 @@
 import { Alert, Space, Text } from '@mantine/core'
 import { toApiError } from '../../../api/api-error.ts'
 import { useRight } from '../../../api/rights.ts'
-import { count } from '../../../format.ts'
-import { SpeedAndConnections } from '../../../parts/chart/SpeedAndConnections.tsx'
+import { count, rate } from '../../../format.ts'
+import { ChartGrid } from '../../../parts/chart/ChartGrid.tsx'
 import { MissingRecord } from '../../../parts/page/MissingRecord.tsx'
 import { PageHead } from '../../../parts/page/PageHead.tsx'
 import { PageLink } from '../../../parts/page/PageLink.tsx'
@@ -20,6 +20,7 @@ import { Journal } from './Journal.tsx'
 import { RuleActions } from './RuleActions.tsx'
 import { RuleFacts } from './RuleFacts.tsx'
 import { Members, Ports, Targets, Totals } from './rule-figures.tsx'
+import { useRuleCharts } from './use-rule-charts.ts'
 import { useRuleStats } from './use-rule-stats.ts'
 
 export function RuleDetail({ id }: { readonly id: string }) {
@@ -39,11 +40,18 @@ export function RuleDetail({ id }: { readonly id: string }) {
 
 const NotFound = () => <MissingRecord title={text.pages.rules} to="/rules" what={text.ruleDetail.notFound} />
 
+const speedLines = [
+  { name: text.overview.in, color: '--line-a' },
+  { name: text.overview.out, color: '--line-b' }
+]
+const openLines = [{ name: text.overview.connections, color: '--line-a' }]
+
 function RuleSections({ rule }: { readonly rule: Rule }) {
   const mayChange = useRight('changesRules')
   const clients = useClientsById()
   const isOffline = isRuleOffline(rule, clients)
   const { stats, speed, connections, isRemoved } = useRuleStats(rule, isOffline)
+  const chartsOf = useRuleCharts(rule)
   const state = shownStateOf(rule, clients)
   const open = stats && stats.active_connections + stats.active_flows
   if (isRemoved) return <NotFound />
@@ -55,9 +63,14 @@ function RuleSections({ rule }: { readonly rule: Rule }) {
       </PageHead>
       <StateReason rule={rule} isOffline={isOffline} />
       <StillOpen rule={rule} open={open} />
-      <TrafficHistory of={{ rule: rule.rule_id, user: '', client: '' }} />
+      <TrafficHistory of={{ rule: rule.rule_id, user: '', client: '' }} chartsOf={chartsOf} />
       <Section title={text.ruleDetail.now}>
-        <SpeedAndConnections title={text.ruleDetail.speed} speed={speed} connections={connections} />
+        <ChartGrid
+          charts={[
+            { title: text.ruleDetail.speed, lines: speedLines, points: speed, format: rate },
+            { title: text.overview.connections, lines: openLines, points: connections, format: count }
+          ]}
+        />
       </Section>
       <Space h="xl" />
       <RuleFacts rule={rule} />

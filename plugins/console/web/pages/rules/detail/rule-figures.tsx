@@ -13,6 +13,7 @@ import { text } from '../../../text/text.ts'
 import type { ClientsById } from '../../clients/queries.ts'
 import { addressOf, type Rule } from '../queries.ts'
 import { healthOf } from '../shown-state.ts'
+import { formatValue } from './format-value.ts'
 import type { Stats } from './use-rule-stats.ts'
 
 interface Props {
@@ -37,12 +38,12 @@ export function Targets({ rule, stats, isOffline }: Props & { readonly isOffline
         { title: text.overview.in, numeric: true },
         { title: text.overview.out, numeric: true }
       ]}
-      rows={rule.targets.map(target => {
+      rows={rule.targets.map((target, i) => {
         const own = stats?.per_target?.find(({ host, port }) => host === target.host && port === target.port)
         return {
-          key: addressOf(target),
+          key: `${addressOf(target)} ${i}`,
           cells: [
-            addressOf(target),
+            <TargetName key="target" target={target} />,
             <Health key="health" target={target} isOffline={isOffline} />,
             target.priority,
             target.weight,
@@ -53,6 +54,25 @@ export function Targets({ rule, stats, isOffline }: Props & { readonly isOffline
         }
       })}
     />
+  )
+}
+
+const shownInColumns = ['host', 'port', 'port_end', 'priority', 'weight', 'health']
+
+/** The address, and the properties that plugins add to targets. */
+function TargetName({ target }: { readonly target: Rule['targets'][number] }) {
+  const more = Object.entries(target).filter(
+    ([key, value]) => !shownInColumns.includes(key) && value !== null
+  )
+  return (
+    <>
+      {addressOf(target)}
+      {more.length > 0 && (
+        <Text size="sm" c="dimmed">
+          {formatValue(Object.fromEntries(more))}
+        </Text>
+      )}
+    </>
   )
 }
 

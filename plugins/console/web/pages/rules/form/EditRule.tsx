@@ -14,7 +14,7 @@ import { useSchemas } from '../../../parts/schema-form/use-schemas.ts'
 import type { Values } from '../../../parts/schema-form/values.ts'
 import { text } from '../../../text/text.ts'
 import { type Client, useClients } from '../../clients/queries.ts'
-import { type Existing, ExistingSelect } from '../ExistingSelect.tsx'
+import { allExisting, type Existing, ExistingSelect } from '../ExistingSelect.tsx'
 import { nameOf, type Rule, useRule } from '../queries.ts'
 import { RuleConflict } from './RuleConflict.tsx'
 import { RuleForm } from './RuleForm.tsx'
@@ -30,7 +30,7 @@ export function EditRule({ id }: { readonly id: string }) {
         <>
           <PageLink to={`/rules/${id}`}>{nameOf(now)}</PageLink>
           <PageHead title={text.ruleForm.edit} />
-          <Paper maw={860}>
+          <Paper withBorder p="lg">
             <QueryResult query={clients}>
               {all => (
                 <QueryResult query={schemas}>
@@ -75,11 +75,13 @@ function Edit({ now, clients, schemas }: Props) {
   })
   const error = save.error && toApiError(save.error)
   const isConflict = error?.status === 412
+  const before = toValues(opened, schemas)
   return (
     <>
       {isConflict && save.variables && (
         <RuleConflict
-          before={toValues(opened)}
+          before={before}
+          schemas={schemas}
           path={path}
           changes={save.variables.changes}
           isBusy={save.isPending}
@@ -93,16 +95,16 @@ function Edit({ now, clients, schemas }: Props) {
       {error?.code === 'ack_timeout' && <Unconfirmed error={error} />}
       <RuleForm
         key={opened.etag}
-        initial={toValues(opened)}
+        initial={before}
         clients={clients}
         schemas={schemas}
         isFixed
         error={isConflict ? null : save.error}
         isBusy={save.isPending}
         submit={text.ruleForm.save}
-        onSubmit={values => save.mutate({ changes: diffValues(toValues(opened), values), etag: opened.etag })}
+        onSubmit={values => save.mutate({ changes: diffValues(before, values), etag: opened.etag })}
       >
-        <ExistingSelect value={existing} onChange={setExisting} />
+        <ExistingSelect value={existing} onChange={setExisting} of={allExisting} />
         <Button component={Link} href={`/rules/${now.rule_id}`} variant="default">
           {text.cancel}
         </Button>

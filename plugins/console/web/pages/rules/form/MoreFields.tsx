@@ -12,6 +12,7 @@ import {
 import { type Values, withoutEmpty } from '../../../parts/schema-form/values.ts'
 import { text } from '../../../text/text.ts'
 import type { Client } from '../../clients/queries.ts'
+import { formatValue } from '../detail/format-value.ts'
 import { clientsLacking } from './offers.ts'
 import { Schedule } from './Schedule.tsx'
 import { dependsOn, groupIntoSections, protocolOf } from './sections.ts'
@@ -33,7 +34,9 @@ export function MoreFields({ keys, ...props }: Props) {
   const requires = (key: string) => schema.properties?.[key]?.['x-requires']
   const offered = protocolKeys.filter(key => clientsLacking(selectedClients, requires(key)).length === 0)
   const others = protocolKeys.filter(key => !offered.includes(key))
-  const [wrong] = (error === null ? '' : (toApiError(error).field ?? '')).split('.')
+  const wrong = new Set(
+    error === null ? [] : toApiError(error).wrongFields.map(({ field }) => field.split('.')[0])
+  )
   const names = [...new Set(others.flatMap(key => clientsLacking(selectedClients, requires(key))))].map(
     client => client.client_name
   )
@@ -43,8 +46,8 @@ export function MoreFields({ keys, ...props }: Props) {
         <Section
           key={name}
           title={text.ruleForm.sections[name]}
-          isWrong={own.includes(wrong ?? '')}
-          set={own.filter(key => isSet(key, values)).map(key => nameOf(key, schema))}
+          isWrong={own.some(key => wrong.has(key))}
+          set={own.filter(key => isSet(key, values)).map(key => summaryOf(key, values[key], schema))}
         >
           {own.map(key => (
             <RuleField key={key} name={key} {...props} />
@@ -62,6 +65,10 @@ export function MoreFields({ keys, ...props }: Props) {
 
 const nameOf = (key: string, { properties }: Schema): string =>
   text.fields[key] ?? titleOf(key, properties?.[key] ?? {})
+
+/** 'Labels: env=prod'. A schedule is too long for a line. */
+const summaryOf = (key: string, value: unknown, schema: Schema): string =>
+  key === 'schedule' ? nameOf(key, schema) : `${nameOf(key, schema)}: ${formatValue(value, key)}`
 
 /** True if the rule has a value for the field that has an effect. */
 function isSet(key: string, values: Values): boolean {
@@ -96,7 +103,7 @@ function RuleField({
 
 interface SectionProps {
   readonly title: string
-  readonly set: readonly string[] // names of the fields with a value
+  readonly set: readonly string[] // fields with a value
   readonly isWrong: boolean
   readonly children: ReactNode
 }

@@ -8,6 +8,7 @@ import { EmptyState } from '../../../parts/EmptyState.tsx'
 import { PageHead } from '../../../parts/page/PageHead.tsx'
 import { PageLink } from '../../../parts/page/PageLink.tsx'
 import { QueryResult } from '../../../parts/QueryResult.tsx'
+import type { Schemas } from '../../../parts/schema-form/schema.ts'
 import { useSchemas } from '../../../parts/schema-form/use-schemas.ts'
 import type { Values } from '../../../parts/schema-form/values.ts'
 import { text } from '../../../text/text.ts'
@@ -24,12 +25,12 @@ export function NewRule() {
   const schemas = useSchemas()
   const like = params.get('like')
   const [, go] = useLocation()
-  const form = (all: readonly Client[], initial: Values) => (
+  const form = (all: readonly Client[], initialOf: (schemas: Schemas) => Values) => (
     <QueryResult query={schemas}>
       {found => (
         <CreateForm
           clients={all}
-          initial={initial}
+          initial={initialOf(found)}
           schemas={found}
           onDone={({ rule_id }) => go(`/rules/${rule_id}`)}
         />
@@ -40,7 +41,7 @@ export function NewRule() {
     <>
       <PageLink to="/rules">{text.pages.rules}</PageLink>
       <PageHead title={text.rules.title} />
-      <Paper maw={860}>
+      <Paper withBorder p="lg">
         <QueryResult query={clients}>
           {all => {
             const usable = all.filter(({ state }) => state !== 'revoked')
@@ -52,8 +53,9 @@ export function NewRule() {
                   </Button>
                 </EmptyState>
               )
-            if (like !== null) return <Like id={like}>{rule => form(usable, duplicateRule(rule))}</Like>
-            return form(usable, emptyRule(usable, params.get('client') ?? undefined))
+            if (like !== null)
+              return <Like id={like}>{rule => form(usable, schemas => duplicateRule(rule, schemas))}</Like>
+            return form(usable, () => emptyRule(usable, params.get('client') ?? undefined))
           }}
         </QueryResult>
       </Paper>

@@ -1,9 +1,10 @@
-import { Checkbox, NativeSelect, NumberInput, Stack, Text, TextInput } from '@mantine/core'
+import { Checkbox, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
 import { rows } from '../../../api/call.ts'
 import { count } from '../../../format.ts'
 import { fieldError } from '../../../parts/form/field-error.ts'
+import { NumberField } from '../../../parts/form/NumberField.tsx'
 import { isObject, type Values } from '../../../parts/schema-form/values.ts'
 import { text } from '../../../text/text.ts'
 import type { Client } from '../../clients/queries.ts'
@@ -63,24 +64,15 @@ function Ports({ values, set, error, selectedClients, grants, isFixed, has }: Pr
       (allowed === null || allowed.isNone || allowed.protocols.includes(name)) &&
       (name === 'tcp' || clientsLacking(selectedClients, udp).length === 0)
   )
-  const number = {
-    min: 1,
-    max: 65_535,
-    clampBehavior: 'none',
-    allowDecimal: false,
-    hideControls: true,
-    inputMode: 'numeric'
-  } as const
   const port = (key: string) => ({
+    name: key,
     value: typeof values[key] === 'number' ? values[key] : '',
-    onChange: (next: number | string) =>
-      set({ ...values, [key]: typeof next === 'number' ? next : undefined }),
-    error: fieldError(error, key),
-    ...number
+    onChange: (next: number | '') => set({ ...values, [key]: next === '' ? undefined : next }),
+    error: fieldError(error, key)
   })
   return (
     <div className="ports">
-      <NumberInput
+      <NumberField
         label={text.rules.port}
         description={allowed && !allowed.isNone ? text.ruleForm.allowed(allowed.ports.join(', ')) : undefined}
         inputWrapperOrder={['label', 'input', 'description', 'error']}
@@ -88,7 +80,7 @@ function Ports({ values, set, error, selectedClients, grants, isFixed, has }: Pr
         required
         {...port('listen_port')}
       />
-      {has.ranges && <NumberInput label={text.ruleForm.lastPort} {...port('listen_port_end')} />}
+      {has.ranges && <NumberField label={text.ruleForm.lastPort} {...port('listen_port_end')} />}
       {!isFixed && (
         <NativeSelect
           label={text.rules.protocol}
@@ -168,6 +160,7 @@ function SelectorInput({ values, set, error }: Pick<Props, 'values' | 'set' | 'e
       <TextInput
         label={text.ruleForm.selector}
         description={text.ruleForm.selectorHint}
+        name="clients.selector"
         placeholder="env=prod,tier!=db"
         value={selector}
         onChange={event => set({ ...values, clients: { selector: event.currentTarget.value } })}

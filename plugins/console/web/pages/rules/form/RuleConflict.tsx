@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../../api/call.ts'
 import { QueryResult } from '../../../parts/QueryResult.tsx'
-import { titleOf } from '../../../parts/schema-form/schema.ts'
+import { type Schemas, titleOf } from '../../../parts/schema-form/schema.ts'
 import { isSame, type Values } from '../../../parts/schema-form/values.ts'
 import { text } from '../../../text/text.ts'
 import type { Rule } from '../queries.ts'
@@ -11,6 +11,7 @@ import { diffValues, toValues } from './rule-values.ts'
 
 interface Props {
   readonly before: Values // the rule when the form opened
+  readonly schemas: Schemas
   readonly path: { readonly rule_id: string }
   readonly changes: Values // the user's, not saved
   readonly isBusy: boolean
@@ -34,13 +35,14 @@ export function RuleConflict({ path, ...props }: Props) {
 
 function ConflictTable({
   before,
+  schemas,
   changes,
   theirs,
   isBusy,
   onSave,
   onDiscard
 }: Omit<Props, 'path'> & { readonly theirs: Rule }) {
-  const current = toValues(theirs)
+  const current = toValues(theirs, schemas)
   const theirChanges = diffValues(before, current)
   const keys = [...new Set([...Object.keys(theirChanges), ...Object.keys(changes)])]
   const [theirKeys, setTheirKeys] = useState<ReadonlySet<string>>(new Set()) // fields that keep their current value

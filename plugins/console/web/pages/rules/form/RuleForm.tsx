@@ -1,13 +1,15 @@
 import { Button, Checkbox, Group, Stack } from '@mantine/core'
-import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { type ReactNode, type RefObject, useEffect, useState } from 'react'
+import type { ApiError } from '../../../api/api-error.ts'
 import { useRight } from '../../../api/rights.ts'
 import { FormError } from '../../../parts/form/FormError.tsx'
+import { useCheckedForm } from '../../../parts/form/use-checked-form.ts'
 import type { Schema, Schemas } from '../../../parts/schema-form/schema.ts'
 import type { Values } from '../../../parts/schema-form/values.ts'
 import { text } from '../../../text/text.ts'
 import type { Client } from '../../clients/queries.ts'
 import { MoreFields } from './MoreFields.tsx'
-import { allowedOn, clientsLacking, severalTargets, useGrants } from './offers.ts'
+import { allowedOn, clientsLacking, useGrants } from './offers.ts'
 import { modeOf, Placement, selectorIn, useMatchingClients } from './Placement.tsx'
 import { pathOf, useErrorWithField } from './rule-errors.ts'
 import { ownControls } from './sections.ts'
@@ -29,42 +31,40 @@ interface Props {
 /** The form of a rule, with the fields that its clients support and the user may set. */
 export function RuleForm({ initial, clients, schemas, isFixed = false, error: thrown, ...form }: Props) {
   const [values, set] = useState(initial)
-  const error = useErrorWithField(thrown)
+  const [refusal, refuse] = useState<ApiError | null>(null)
+  const error = useErrorWithField(refusal ?? thrown)
   const grants = useGrants()
   const chosen = useSelectedClients(values, clients)
   const schema: Schema = schemas?.['RuleCreate'] ?? {}
   const keys = useKeys(schema, isFixed)
-  const box = useFocusOnError(error)
-  const properties = schema.properties ?? {}
-  const has = { groups: 'clients' in properties, ranges: canRange(properties['listen_port_end'], chosen) }
+  const checked = useCheckedForm({ onSubmit: () => form.onSubmit(values), onRefused: refuse })
+  useFocusOnError(checked.ref, error)
+  const has = placesIn(schema, chosen)
   const top = pathOf(error).split('.')[0] ?? ''
   return (
-    <form
-      ref={box}
-      onSubmit={event => {
-        event.preventDefault()
-        form.onSubmit(values)
-      }}
-    >
-      <Stack gap="lg">
-        <Placement
-          values={values}
-          set={set}
-          error={error}
-          clients={clients}
-          selectedClients={chosen}
-          grants={grants}
-          isFixed={isFixed}
-          has={has}
-        />
-        {!isFixed && <QueueCheckbox values={values} set={set} selectedClients={chosen} />}
-        <Targets
-          values={values}
-          set={set}
-          error={error}
-          allowed={allowedOn(chosen, grants)?.targets ?? null}
-          mayHaveSeveral={schemas !== null && clientsLacking(chosen, severalTargets).length === 0}
-        />
+    <form {...checked}>
+      <div className="rule-columns">
+        <Stack gap="lg">
+          <Placement
+            values={values}
+            set={set}
+            error={error}
+            clients={clients}
+            selectedClients={chosen}
+            grants={grants}
+            isFixed={isFixed}
+            has={has}
+          />
+          {!isFixed && <QueueCheckbox values={values} set={set} selectedClients={chosen} />}
+          <Targets
+            values={values}
+            set={set}
+            error={error}
+            allowed={allowedOn(chosen, grants)?.targets ?? null}
+            schemas={schemas}
+            selectedClients={chosen}
+          />
+        </Stack>
         {schemas && (
           <MoreFields
             values={values}
@@ -76,8 +76,10 @@ export function RuleForm({ initial, clients, schemas, isFixed = false, error: th
             selectedClients={chosen}
           />
         )}
+      </div>
+      <Stack gap="lg" mt="lg">
         <FormError error={keys.includes(top) || ownControls.has(top) ? null : error} />
-        <Group>
+        <Group align="end">
           <Button type="submit" loading={form.isBusy}>
             {form.submit}
           </Button>
@@ -103,6 +105,11 @@ function QueueCheckbox({ values, set, selectedClients }: QueueProps) {
   )
 }
 
+const placesIn = ({ properties = {} }: Schema, chosen: readonly Client[]) => ({
+  groups: 'clients' in properties,
+  ranges: canRange(properties['listen_port_end'], chosen)
+})
+
 const canRange = (schema: Schema | undefined, chosen: readonly Client[]): boolean =>
   schema !== undefined && clientsLacking(chosen, schema['x-requires']).length === 0
 
@@ -123,10 +130,8 @@ function useSelectedClients(values: Values, clients: readonly Client[]): readonl
 }
 
 /** Focuses the first invalid field after an error. */
-function useFocusOnError(error: Error | null) {
-  const box = useRef<HTMLFormElement>(null)
+function useFocusOnError(box: RefObject<HTMLFormElement | null>, error: Error | null): void {
   useEffect(() => {
     if (error !== null) box.current?.querySelector<HTMLElement>('[aria-invalid=true]')?.focus()
-  }, [error])
-  return box
+  }, [box, error])
 }

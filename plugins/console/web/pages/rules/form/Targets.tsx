@@ -1,13 +1,20 @@
-import { Button, NumberInput, Stack, Text, TextInput } from '@mantine/core'
+import { Button, Stack, Text, TextInput } from '@mantine/core'
 import { fieldError } from '../../../parts/form/field-error.ts'
+import { NumberField } from '../../../parts/form/NumberField.tsx'
+import { SchemaField } from '../../../parts/schema-form/SchemaField.tsx'
+import type { Schema, Schemas } from '../../../parts/schema-form/schema.ts'
 import { isObject, type Values } from '../../../parts/schema-form/values.ts'
 import { text } from '../../../text/text.ts'
+import type { Client } from '../../clients/queries.ts'
+import { clientsLacking, severalTargets } from './offers.ts'
+import { targetPropertiesIn } from './target-properties.ts'
 
 export interface TargetValues {
   readonly host: string
   readonly port?: number | undefined
   readonly priority?: number | undefined
   readonly weight?: number | undefined
+  readonly [key: string]: unknown // properties of plugins
 }
 
 interface Props {
@@ -15,8 +22,12 @@ interface Props {
   readonly set: (values: Values) => void
   readonly error: Error | null
   readonly allowed: readonly string[] | null // allowed by the grants
-  readonly mayHaveSeveral: boolean // all selected clients support it
+  readonly schemas: Schemas | null // null: only the basic fields
+  readonly selectedClients: readonly Client[]
 }
+
+/** The properties of plugins that the form offers, with their schemas. */
+type Properties = readonly (readonly [string, Schema])[]
 
 const maxTargets = 8
 
@@ -24,8 +35,9 @@ export const targetsIn = ({ targets }: Values): readonly TargetValues[] =>
   Array.isArray(targets) ? (targets.filter(isObject) as unknown as TargetValues[]) : []
 
 /** Targets of the rule. A single target has only host and port; several have priority and weight. */
-export function Targets({ values, set, error, allowed, mayHaveSeveral }: Props) {
+export function Targets({ values, set, error, allowed, schemas, selectedClients }: Props) {
   const targets = targetsIn(values)
+  const mayHaveSeveral = schemas !== null && clientsLacking(selectedClients, severalTargets).length === 0
   const change = (next: readonly TargetValues[]): void => set({ ...values, targets: next })
   const isBalanced =
     values['balance'] !== undefined && values['balance'] !== null && values['balance'] !== 'priority'
@@ -42,6 +54,8 @@ export function Targets({ values, set, error, allowed, mayHaveSeveral }: Props) 
             error={error}
             isOne={targets.length === 1}
             isBalanced={isBalanced}
+            properties={offeredProperties(schemas, selectedClients)}
+            schemas={schemas}
             onChange={next => change(targets.with(i, next))}
             onRemove={() => change(targets.toSpliced(i, 1))}
           />
@@ -73,6 +87,8 @@ export function Targets({ values, set, error, allowed, mayHaveSeveral }: Props) 
 }
 
 interface LineProps {
+  readonly properties: Properties
+  readonly schemas: Schemas | null
   readonly at: number
   readonly target: TargetValues
   readonly error: Error | null
@@ -82,21 +98,16 @@ interface LineProps {
   readonly onRemove: () => void
 }
 
-function TargetLine({ at, target, error, isOne, isBalanced, onChange, onRemove }: LineProps) {
+function TargetLine(props: LineProps) {
+  const { at, target, error, isOne, isBalanced, onChange, onRemove } = props
   /** Only the first line shows labels; the others have labels for screen readers. */
   const named = (label: string) =>
     at === 0 ? { label } : { 'aria-label': text.ruleForm.ofTarget(label, String(at + 1)) }
-  const number = (key: 'port' | 'priority' | 'weight', [min, max]: readonly [number, number]) => ({
+  const number = (key: 'port' | 'priority' | 'weight') => ({
+    name: `targets.${at}.${key}`,
     value: target[key] ?? '',
-    onChange: (next: number | string) =>
-      onChange({ ...target, [key]: typeof next === 'number' ? next : undefined }),
-    error: fieldError(error, `targets.${at}.${key}`),
-    min,
-    max,
-    clampBehavior: 'none' as const,
-    allowDecimal: false,
-    hideControls: true,
-    inputMode: 'numeric' as const
+    onChange: (next: number | '') => onChange({ ...target, [key]: next === '' ? undefined : next }),
+    error: fieldError(error, `targets.${at}.${key}`)
   })
   return (
     <div className="target" data-many={isOne ? undefined : true}>
@@ -104,6 +115,7 @@ function TargetLine({ at, target, error, isOne, isBalanced, onChange, onRemove }
         {...named(text.rules.host)}
         description={at === 0 ? text.rules.hostHint : undefined}
         inputWrapperOrder={['label', 'input', 'description', 'error']}
+        name={`targets.${at}.host`}
         value={target.host}
         onChange={event => onChange({ ...target, host: event.currentTarget.value })}
         error={fieldError(error, `targets.${at}.host`) ?? fieldError(error, `targets.${at}`)}
@@ -111,16 +123,12 @@ function TargetLine({ at, target, error, isOne, isBalanced, onChange, onRemove }
         spellCheck={false}
         required
       />
-      <NumberInput {...named(text.rules.targetPort)} required {...number('port', [1, 65_535])} />
+      <NumberField {...named(text.rules.targetPort)} required {...number('port')} />
       {!isOne && (
-        <NumberInput
-          {...named(text.ruleForm.priority)}
-          placeholder={String(at)}
-          {...number('priority', [0, 65_535])}
-        />
+        <NumberField {...named(text.ruleForm.priority)} placeholder={String(at)} {...number('priority')} />
       )}
       {!isOne && isBalanced && (
-        <NumberInput {...named(text.ruleForm.weight)} placeholder="1" {...number('weight', [0, 256])} />
+        <NumberField {...named(text.ruleForm.weight)} placeholder="1" {...number('weight')} />
       )}
       {!isOne && (
         <Button
@@ -134,6 +142,29 @@ function TargetLine({ at, target, error, isOne, isBalanced, onChange, onRemove }
           ✕
         </Button>
       )}
+      <PluginProperties {...props} />
     </div>
   )
 }
+
+/** The properties that plugins add to the target. */
+const PluginProperties = ({ at, target, error, properties, schemas, onChange }: LineProps) =>
+  schemas &&
+  properties.map(([key, schema]) => (
+    <div className="whole" key={key}>
+      <SchemaField
+        name={`targets.${at}.${key}`}
+        schema={schema}
+        schemas={schemas}
+        value={target[key]}
+        onChange={value => onChange({ ...target, [key]: value })}
+        error={error}
+      />
+    </div>
+  ))
+
+/** Returns the properties of targets that all selected clients support. */
+const offeredProperties = (schemas: Schemas | null, chosen: readonly Client[]): Properties =>
+  Object.entries(targetPropertiesIn(schemas)).filter(
+    ([, schema]) => clientsLacking(chosen, schema['x-requires']).length === 0
+  )

@@ -35,7 +35,7 @@ export const clientsLacking = (
 
 export type Grant = Row<'GET /v1/users/me/grants'>
 
-/** Returns the grants of the user; null if grants do not limit the user, and until they are read. */
+/** Returns the listen grants of the user; null if grants do not limit the user, and until they are read. */
 export function useGrants(): readonly Grant[] | null {
   const isLimited = useMe().data?.role === 'user'
   const { data } = useQuery({
@@ -43,7 +43,7 @@ export function useGrants(): readonly Grant[] | null {
     queryFn: () => rows('GET /v1/users/me/grants'),
     enabled: isLimited
   })
-  return isLimited ? (data ?? null) : null
+  return isLimited ? (data?.filter(({ use }) => use === 'listen') ?? null) : null
 }
 
 const everyClient = '*'

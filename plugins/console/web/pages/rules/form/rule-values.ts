@@ -1,9 +1,11 @@
 // Converts between rule records, form values and request bodies.
 import type { Arguments } from '../../../../../../kernel/platform/api/operations.ts'
+import type { Schemas } from '../../../parts/schema-form/schema.ts'
 import { toMergePatch, type Values, withoutEmpty } from '../../../parts/schema-form/values.ts'
 import type { Client } from '../../clients/queries.ts'
 import type { Rule } from '../queries.ts'
 import { type TargetValues, targetsIn } from './Targets.tsx'
+import { targetPropertiesIn } from './target-properties.ts'
 
 type CreateBody = Arguments<'POST /v1/rules'>[0] extends { body: infer B } ? B : never
 type PatchBody = Arguments<'PATCH /v1/rules/{rule_id}'>[0] extends { body: infer B } ? B : never
@@ -21,6 +23,7 @@ const stateKeys = [
   'client_name',
   'state',
   'state_reason',
+  'change_pending',
   'created_at',
   'updated_at',
   'state_changed_at',
@@ -29,15 +32,22 @@ const stateKeys = [
 ]
 
 /** Returns the form values of a rule. */
-export function toValues(rule: Rule): Values {
+export function toValues(rule: Rule, schemas: Schemas): Values {
   const all = Object.entries(rule).filter(([key, value]) => !stateKeys.includes(key) && value !== null)
-  const targets = rule.targets.map(({ host, port, priority, weight }) => ({ host, port, priority, weight }))
+  const added = targetPropertiesIn(schemas)
+  const targets = rule.targets.map(({ host, port, priority, weight, ...more }) => ({
+    host,
+    port,
+    priority,
+    weight,
+    ...Object.fromEntries(Object.entries(more).filter(([key]) => key in added))
+  }))
   return { ...Object.fromEntries(all), client: rule.client_id ?? undefined, targets }
 }
 
 /** Returns the form values for a copy of the rule, without its ports and its name. */
-export function duplicateRule(rule: Rule): Values {
-  const { listen_port: _, listen_port_end: __, name: ___, placed_by: ____, ...rest } = toValues(rule)
+export function duplicateRule(rule: Rule, schemas: Schemas): Values {
+  const { listen_port: _, listen_port_end: __, name: ___, placed_by: ____, ...rest } = toValues(rule, schemas)
   return rest
 }
 
