@@ -10,12 +10,14 @@ import { resolvePlugin } from '../kernel/platform/plugins/resolve-plugin.ts'
 import type { Plugin } from '../kernel/plugin.ts'
 import { pluginProblems } from '../kernel/plugin-problems.ts'
 import { filledBare } from '../plugins/cli/program/installed-commands.ts'
-import { isSent, ruleFieldSlot } from '../plugins/rules/exports.ts'
-import { agentProblems, fieldProblems } from './conformance/agent-half.ts'
+import { isSent, ruleFieldSlot, targetFieldSlot } from '../plugins/rules/exports.ts'
+import { agentProblems, fieldProblems, targetPart } from './conformance/agent-half.ts'
+import { codeProblems, unexplainedCodes } from './conformance/defined-codes.ts'
 import { withEffects } from './conformance/import-effects.ts'
+import { halfProblems } from './conformance/messages.ts'
 import { builtinOnly, type Settings, settingProblems } from './conformance/settings.ts'
 import { commandProblems } from './conformance/slots.ts'
-import { tryStarts } from './conformance/starts.ts'
+import { tryAgentHalf, tryStarts } from './conformance/starts.ts'
 import { unboundedParts } from './conformance/wire-bounds.ts'
 
 export type { Settings } from './conformance/settings.ts'
@@ -52,13 +54,16 @@ export async function checkConformance(
     problems.push(`importing it has effects (${effects.join(', ')}): acquire in \`start\``)
   const others = settings.others ?? (await builtinOnly(builtin))
   problems.push(...manifestProblems(server, agent, [...others.servers, server]))
-  if (agent) problems.push(...agentProblems(server.name, agent, others.agents))
+  problems.push(...codeProblems(dir, server))
+  if (agent)
+    problems.push(...agentProblems(server.name, agent, others.agents), ...halfProblems(server, agent))
   problems.push(...messageProblems(server, agent))
   if (!existsSync(join(dir, 'README.md'))) problems.push('it has no README.md')
   if (problems.length === 0) problems.push(...settingProblems(server, settings))
   const { name, version } = server
   if (problems.length > 0) return { name, version, problems, notes: [] }
-  return { name, version, ...(await tryStarts({ dir, plugin: server, agent, others, settings })) }
+  const trial = await tryStarts({ dir, plugin: server, agent, others, settings })
+  return { name, version, ...trial, notes: [...trial.notes, ...unexplainedCodes(server)] }
 }
 
 /** Checks a plugin that has only an agent half. */
@@ -66,12 +71,15 @@ async function conformAgent(dir: string, builtin: BuiltinPlugins, settings: Sett
   const problems: string[] = []
   const agent = await importHalf<AgentPlugin>(dir, 'agent', problems)
   if (!agent) return { name: dir, version: '', problems, notes: [] }
-  const { agents } = settings.others ?? (await builtinOnly(builtin))
-  problems.push(...agentProblems(agent.name, agent, agents), ...messageProblems(null, agent))
+  const others = settings.others ?? (await builtinOnly(builtin))
+  problems.push(...agentProblems(agent.name, agent, others.agents), ...messageProblems(null, agent))
   if (!existsSync(join(dir, 'README.md'))) problems.push('it has no README.md')
   if (problems.length === 0)
     problems.push(...settingProblems({ name: agent.name, config: agent.config }, settings))
-  return { name: agent.name, version: packageOf(dir).version ?? '', problems, notes: [] }
+  const { name } = agent
+  const { version = '' } = packageOf(dir)
+  if (problems.length > 0) return { name, version, problems, notes: [] }
+  return { name, version, ...(await tryAgentHalf({ dir, agent, others, settings })) }
 }
 
 interface Manifest {
@@ -102,7 +110,8 @@ function manifestProblems(server: Plugin, agent: AgentPlugin | null, plugins: re
   const fields = filledBare(ruleFieldSlot, [server])
     .map(({ value }) => value)
     .filter(isSent)
-  return [...problems, ...fieldProblems(fields, agent)]
+  const ofTargets = filledBare(targetFieldSlot, [server]).map(({ value }) => targetPart(value))
+  return [...problems, ...fieldProblems([...fields, ...ofTargets], agent)]
 }
 
 function messageProblems(server: Plugin | null, agent: AgentPlugin | null): string[] {

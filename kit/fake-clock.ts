@@ -44,7 +44,7 @@ export function fakeClock(startMs = Date.UTC(2026, 0, 15, 12)): FakeClock {
       stepped += ms
     },
     after: (ms, work) => add(Math.trunc(ms), null, work), // like setTimeout; delays may be random
-    every: (ms, work) => add(ms, ms, work),
+    every: (ms, work) => add(ms, ms, withoutOverlap(work)),
     async advance(ms) {
       const until = passed + ms
       await settled()
@@ -61,5 +61,20 @@ export function fakeClock(startMs = Date.UTC(2026, 0, 15, 12)): FakeClock {
       passed = until
       await settled()
     }
+  }
+}
+
+/** Skips runs while an earlier one is at work, like the clock of a server. */
+function withoutOverlap(work: () => unknown): () => void {
+  let isRunning = false
+  return () => {
+    if (isRunning) return
+    isRunning = true
+    const ended = (): void => {
+      isRunning = false
+    }
+    const result = work()
+    if (result instanceof Promise) result.then(ended, ended)
+    else ended()
   }
 }

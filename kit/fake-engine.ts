@@ -1,3 +1,5 @@
+import type { Duplex } from 'node:stream'
+import type { DialAnswer } from '../agent/engine/dial-request.ts'
 import {
   type AddressChange,
   type Budget,
@@ -15,7 +17,11 @@ import {
 } from '../agent/engine/engine.ts'
 import { type EngineFault, engineFault } from '../agent/engine/engine-fault.ts'
 import type { ConnectionSelection, OpenConnection, OpenConnections } from '../agent/engine/open-connection.ts'
-import { zeroCounters } from '../agent/portable-engine/live-counters.ts'
+import type { AddressGuard } from '../agent/engine/source-guard.ts'
+import { canonicalAddress, familyOf } from '../agent/net/address.ts'
+import { parsePrefixes } from '../agent/net/address-prefix.ts'
+import { snapshot, zeroCounters } from '../agent/portable-engine/live-counters.ts'
+import { addressForms } from '../kernel/platform/address-forms.ts'
 
 /** Records all calls and reports the counters and events that a test sets. It forwards nothing. */
 export class FakeEngine implements Engine {
@@ -32,6 +38,9 @@ export class FakeEngine implements Engine {
   readonly meters = new Map<number, Meter>() // by id
   readonly budgets = new Map<number, Budget>() // by meter id
   readonly answers = new Map<number, Resolved>() // to 'resolve' events, by token
+  readonly dialAnswers = new Map<number, DialAnswer>() // to 'dial' events, by token
+  readonly dialStreams = new Map<number, Duplex>() // the results of `dialed`, by token; default: null
+  freeDescriptors = 1_000 // of each owner
   openConnections: readonly OpenConnection[] = [] // the constant result of `connections`
   readonly connectionsEnded: ConnectionSelection[] = []
   isStopped = false
@@ -55,6 +64,27 @@ export class FakeEngine implements Engine {
     for (const one of add) set.add(one)
   }
 
+  guardRefusal(ruleId: number, address: string): string | null {
+    const refuses = ({ allow, deny }: AddressGuard): boolean =>
+      addressForms(canonicalAddress(address)).some(
+        form => this.#isIn(deny, form) || (allow !== null && !this.#isIn(allow, form))
+      )
+    return this.rules.get(ruleId)?.addressGuards.find(refuses)?.refusal ?? null
+  }
+
+  divertOf(ruleId: number, address: string): string | null {
+    const forms = addressForms(canonicalAddress(address))
+    const { diverts = [] } = this.rules.get(ruleId) ?? {}
+    return diverts.find(({ from }) => forms.some(form => this.#isIn(from, form)))?.name ?? null
+  }
+
+  /** Reads `addresses`, as real engines read their sets. */
+  #isIn(sets: readonly string[], address: string): boolean {
+    return sets.some(set =>
+      parsePrefixes([...(this.addresses.get(set) ?? [])]).check(address, familyOf(address))
+    )
+  }
+
   async open(rule: EngineRule, replaces?: number): Promise<void> {
     this.opened.push(rule)
     const code = this.isStopped ? 'ESTOPPED' : this.#refusal
@@ -62,7 +92,7 @@ export class FakeEngine implements Engine {
     if (code !== null) throw engineFault(code, `port ${rule.from}: ${code}`)
     if (replaces !== undefined) this.replaced.push(replaces)
     this.rules.set(rule.id, rule)
-    this.#counters.set(rule.id, zeroCounters(rule))
+    this.#counters.set(rule.id, snapshot(zeroCounters(rule)))
     if (rule.shares) this.shares.set(rule.id, rule.shares)
   }
 
@@ -103,8 +133,21 @@ export class FakeEngine implements Engine {
     return this.openConnections.length
   }
 
+  reserveDescriptor(): (() => void) | null {
+    if (this.freeDescriptors === 0) return null
+    this.freeDescriptors--
+    return () => {
+      this.freeDescriptors++
+    }
+  }
+
   resolved(token: number, answer: Resolved): void {
     this.answers.set(token, answer)
+  }
+
+  async dialed(token: number, answer: DialAnswer): Promise<Duplex | null> {
+    this.dialAnswers.set(token, answer)
+    return this.dialStreams.get(token) ?? null
   }
 
   setMeter(id: number, meter: Meter): void {

@@ -33,19 +33,22 @@ export { type Script, type ScriptedAgent, scriptedResponse } from './scripted-ag
 /** A test of node:test (`after`) or of tap (`teardown`). */
 export type TestContext = { after(release: () => unknown): void } | { teardown(release: () => unknown): void }
 
-export interface TestServerOptions extends Pick<ServerOptions, 'keys' | 'sections'> {
+export interface TestServerOptions
+  extends Pick<ServerOptions, 'keys' | 'sections' | 'services' | 'postgres'> {
   /** Run in addition to all built-in plugins. */
   readonly plugins?: readonly Plugin[]
 }
 
-export interface KitServer extends TestServer {
+export interface KitServer extends Omit<TestServer, 'restart'> {
+  /** Stops the server if it runs, and starts it again on the same data, for example with a newer version of a plugin. */
+  restart(changed?: Pick<TestServerOptions, 'plugins'>): Promise<void>
   decode<B extends TSchema>(message: Message<B>, bytes: Uint8Array | undefined): Static<B>
   /** Returns `call` for another caller: `server.as({ user: 'ann' })('GET', '/v1/rules')`. */
   as(caller: Caller): Call
 }
 
 /**
- * Starts a server with a real SQLite store and real sockets on free ports. Its time moves only by `clock.advance`. The body
+ * Starts a server with a real store, by default SQLite, and real sockets on free ports. Its time moves only by `clock.advance`. The body
  * of each change runs twice: rolled back, then committed. The test fails at its end if a body is not repeatable.
  */
 export async function testServer(
@@ -59,20 +62,38 @@ export async function testServer(
     const [problem] = repeated.problems()
     if (problem) throw new Error(problem)
   })
+  const all = (own: readonly Plugin[]) => [...Object.keys(builtinPlugins.server), ...own]
   const server = await open(context, {
     ...options,
     wrapStore: repeated.wrapStore,
-    plugins: [...Object.keys(builtinPlugins.server), ...plugins],
+    plugins: all(plugins),
     keys: { metrics_listen: '127.0.0.1:0', operator_http_hosts: [kitHost], ...options.keys }
   })
+  const { restart } = server
   const as = openCallers(server.call, options.keys?.['operator_http_public_origin'] as string | undefined)
   return Object.assign(server, {
     as,
+    restart: ({ plugins: changed }: Pick<TestServerOptions, 'plugins'> = {}) =>
+      restart(changed && { plugins: all(changed) }),
     decode<B extends TSchema>(message: Message<B>, bytes: Uint8Array | undefined): Static<B> {
       if (!bytes) throw new TypeError(`there is no ${message.name} to decode`)
       return openCodec([message]).decode(message, bytes)
     }
   })
+}
+
+/**
+ * Returns a plugin that has the tables of `plugin` as its migration `last` left them, and nothing else: fill them, then
+ * restart the server with `plugin` to test the upgrade.
+ */
+export function olderTables({ name, version, kernel, needs, store }: Plugin, last: string): Plugin {
+  const migrations = store?.migrations ?? []
+  const at = migrations.findIndex(migration => migration.name === last)
+  if (at < 0) throw new TypeError(`${name} has no migration ${last}`)
+  return {
+    ...{ name, version, kernel, ...(needs && { needs }) },
+    store: { entities: [], migrations: migrations.slice(0, at + 1) }
+  }
 }
 
 export interface TestAgent extends ScriptedAgent {
@@ -103,7 +124,7 @@ export async function testAgent(
 }
 
 /**
- * Creates a client and runs its agent: the real halves, its state on disk and its link, on a fake engine and the clock of
+ * Creates a client and runs its agent: the real halves, its state on disk and its control stream, on a fake engine and the clock of
  * the server. Resolves when it is connected.
  */
 export const runAgent = (

@@ -1,23 +1,23 @@
-// A whole agent in this process: its real halves, state and link, on a fake engine and the server's fake clock.
+// A whole agent in this process: its real halves, state and control stream, on a fake engine and the server's fake clock.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Type } from 'typebox'
 import { runAgent } from '../agent/agent.ts'
-import { type Bundle, writeBundle } from '../agent/link/bundle.ts'
 import { askAgent } from '../agent/local/ask-agent.ts'
 import type { AgentStatus } from '../agent/local/status-command.ts'
 import type { AgentPlugin } from '../agent/plugin.ts'
 import { checkPlugins } from '../agent/plugins/check-plugins.ts'
 import { type GuardrailKeys, openGuardrails } from '../agent/rules/guardrails.ts'
+import { type Bundle, writeBundle } from '../agent/stream/bundle.ts'
 import { agentPlugins } from '../config/agent-plugins.ts'
-import { systemClock } from '../kernel/base/clock.ts'
+import { type Clock, systemClock } from '../kernel/base/clock.ts'
 import { throwProblems, validateConfig } from '../kernel/base/config.ts'
+import type { FakeClock } from './fake-clock.ts'
 import { type FakeEngine, fakeEngine } from './fake-engine.ts'
 import { type LogLine, recordLog } from './record-log.ts'
 import type { Teardown } from './scripted-agent.ts'
-import { insertClient } from './test-identities.ts'
-import type { TestServer } from './test-server.ts'
+import { insertClient, type RunningServer } from './test-identities.ts'
 
 export interface RunningAgentOptions {
   /** Agent halves that run in addition to all built-in ones. */
@@ -49,12 +49,17 @@ export interface RunningAgent {
   restart(): Promise<void>
 }
 
+/** The server of the agent, with a clock that can skip the pause before a new attempt. */
+export interface AgentServer extends RunningServer {
+  readonly clock: Clock & Pick<FakeClock, 'advance'>
+}
+
 const maxDelayMs = 1500
 
 /** Creates a client, and runs its agent. Resolves when it is connected. */
 export async function openRunningAgent(
   t: Teardown,
-  server: TestServer,
+  server: AgentServer,
   name: string,
   { plugins: given = [], sections = {}, guardrails = {}, idleProbe = false }: RunningAgentOptions = {}
 ): Promise<RunningAgent> {
@@ -70,8 +75,11 @@ export async function openRunningAgent(
   const start = starter(server, { plugins, configs, stateDir, bundleFile, guardrails, idleProbe, lines })
   const agent = new Run(start, lines, server.clock)
   t.teardown(async () => {
-    await agent.stop()
-    rmSync(stateDir, { recursive: true, force: true })
+    try {
+      await agent.stop()
+    } finally {
+      rmSync(stateDir, { recursive: true, force: true })
+    }
   })
   await agent.start()
   await agent.connected()
@@ -103,7 +111,7 @@ interface AgentParts extends Required<Pick<RunningAgentOptions, 'plugins' | 'gua
 
 const starter =
   (
-    { clock }: TestServer,
+    { clock }: AgentServer,
     { plugins, configs, stateDir, bundleFile, guardrails, idleProbe, lines }: AgentParts
   ): Start =>
   (engine, stop, cut) =>
@@ -125,12 +133,12 @@ const starter =
           { allow_ports: [], allow_targets: [], deny_targets: [], deny_local_ports: [], ...guardrails },
           []
         ),
-        random: () => maxDelayMs / 30_000 // of the longest reconnect delay, see agent/link/link.ts
+        random: () => maxDelayMs / 30_000 // of the longest reconnect delay, see agent/stream/server-connection.ts
       },
       { stop, cut }
     )
 
-const bundleOf = ({ server: { control } }: TestServer, clientId: string, name: string): Bundle => ({
+const bundleOf = ({ server: { control } }: AgentServer, clientId: string, name: string): Bundle => ({
   version: 1,
   client_id: clientId,
   client_name: name,
@@ -178,13 +186,13 @@ class Run {
   engine = fakeEngine()
   readonly #start: Start
   readonly #lines: Lines
-  readonly #clock: TestServer['clock']
+  readonly #clock: AgentServer['clock']
   #stop = new AbortController()
   #cut = new AbortController()
   #ended: Promise<unknown> | null = null
   #startedAt = 0 // lines before this run
 
-  constructor(start: Start, lines: Lines, clock: TestServer['clock']) {
+  constructor(start: Start, lines: Lines, clock: AgentServer['clock']) {
     this.#start = start
     this.#lines = lines
     this.#clock = clock
@@ -217,10 +225,10 @@ class Run {
   }
 
   #isConnected(): boolean {
-    return this.#lastLinkEvent() === 'control.connected'
+    return this.#lastStreamEvent() === 'control.connected'
   }
 
-  #lastLinkEvent(): string {
+  #lastStreamEvent(): string {
     return (
       this.#events().findLast(event => /^control\.(connected|disconnected|unreachable)$/.test(event)) ?? ''
     )
@@ -234,7 +242,7 @@ class Run {
     ended?.catch(() => {}) // it may end when nobody awaits it
     while (!holds()) {
       const next = this.#lines.next()
-      if (/^control\.(unreachable|disconnected)$/.test(this.#lastLinkEvent()))
+      if (/^control\.(unreachable|disconnected)$/.test(this.#lastStreamEvent()))
         await this.#clock.advance(maxDelayMs) // to the next attempt
       if (!holds()) await Promise.race([next, ended])
     }

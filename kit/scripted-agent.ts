@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect as connectRaw } from 'node:net'
 import { connect } from 'node:tls'
 import type { Static, TSchema } from 'typebox'
-import { fingerprintOf } from '../agent/link/connect-pinned.ts'
+import { fingerprintOf } from '../agent/stream/connect-pinned.ts'
 import { type Clock, systemClock } from '../kernel/base/clock.ts'
 import { openCodec } from '../kernel/wire/codec.ts'
 import {

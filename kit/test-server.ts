@@ -1,10 +1,11 @@
 import { chmodSync } from 'node:fs'
+import { asValue } from 'awilix'
 import { plugins as builtin } from '../config/plugins.ts'
 import { boot, type Server, type ServerOptions } from '../kernel/kernel.ts'
 import { definePlugin, type Plugin } from '../kernel/plugin.ts'
 import { afterCommit } from '../kernel/store/after-commit.ts'
 import type { Database } from '../kernel/store/open.ts'
-import { type Decision, decisionSlot } from '../plugins/http/exports.ts'
+import { type Decision, requiredDecisionSlot } from '../plugins/http/exports.ts'
 import { type FakeClock, fakeClock } from './fake-clock.ts'
 import { type LogLine, recordLog } from './record-log.ts'
 import type { Teardown } from './scripted-agent.ts'
@@ -41,7 +42,7 @@ export interface TestServer {
   ): Promise<Reply<B>>
   stop(): Promise<void>
   /** Stops the server if it runs, and starts it again on the same data directory, clock and control port. */
-  restart(): Promise<void>
+  restart(changed?: Pick<TestServerOptions, 'plugins'>): Promise<void>
 }
 
 export interface TestServerOptions {
@@ -49,6 +50,9 @@ export interface TestServerOptions {
   readonly plugins?: readonly (string | Plugin)[]
   readonly keys?: Readonly<Record<string, unknown>> // top level of the configuration
   readonly sections?: Readonly<Record<string, unknown>> // of the configuration, by plugin
+  readonly services?: Readonly<Record<string, unknown>> // instead of those that plugins register under these names
+  /** URL of a PostgreSQL 15 or newer, `postgres://USER@HOST:PORT`: the store is a new database there, which the test deletes. */
+  readonly postgres?: string
   readonly dir?: string
   readonly clock?: FakeClock
   readonly wrapStore?: ServerOptions['wrapStore']
@@ -69,15 +73,16 @@ export async function testServer(
   options: TestServerOptions = {}
 ): Promise<TestServer> {
   const { dir = t.testdir(), clock = fakeClock(), keys = {}, sections = {}, wrapStore = same } = options
-  const named = options.plugins ?? Object.keys(builtin)
+  const { plugins: named = Object.keys(builtin), services = {}, postgres } = options
   const decisions: Decision[] = []
   const log: LogLine[] = []
   chmodSync(dir, 0o700) // as a data directory requires, whatever the umask
-  const store = await openTestStore(dir, 'template')
-  const plugins = [
-    ...(await load(new Set(['certificate', 'servers', 'control', 'http', ...named]))),
+  const store = await openTestStore(dir, postgres === undefined ? 'template' : 'empty', postgres)
+  const pluginsOf = async (chosen: readonly (string | Plugin)[]): Promise<Plugin[]> => [
+    ...withServices(await load(new Set(['certificate', 'servers', 'control', 'http', ...chosen])), services),
     decisionRecorder(decisions)
   ]
+  let plugins = await pluginsOf(named)
   const open = (ownKeys: object) =>
     boot({
       plugins,
@@ -96,7 +101,7 @@ export async function testServer(
       log: recordLog(log),
       clock,
       openStore: openFromTemplate,
-      wrapStore: opened => wrapStore(tellingWork(opened))
+      wrapStore: opened => wrapStore(tellingWork(opened, store !== null))
     })
   const running = await startServer(open, () => refuseUndeclared(log))
   t.teardown(() => running.stop().finally(store?.drop))
@@ -111,8 +116,31 @@ export async function testServer(
     dir,
     call: callOf(() => running.server),
     stop: running.stop,
-    restart: running.restart
+    async restart(changed = {}) {
+      if (changed.plugins) plugins = await pluginsOf(changed.plugins)
+      await running.restart()
+    }
   }
+}
+
+/** Replaces services of plugins, for them and for the plugins that get them. */
+function withServices(plugins: readonly Plugin[], replaced: Readonly<Record<string, unknown>>): Plugin[] {
+  const registered = new Set(
+    plugins.flatMap(({ services, exports }) => Object.keys({ ...services, ...exports }))
+  )
+  const unknown = Object.keys(replaced).find(name => !registered.has(name))
+  if (unknown !== undefined) throw new TypeError(`no plugin has a service ${unknown}`)
+  const replacedIn = (services: Plugin['services'] = {}) =>
+    Object.fromEntries(
+      Object.entries(services).map(([name, own]) => [name, name in replaced ? asValue(replaced[name]) : own])
+    )
+  const has = ({ services, exports }: Plugin): boolean =>
+    Object.keys(replaced).some(name => name in { ...services, ...exports })
+  return plugins.map(plugin =>
+    has(plugin)
+      ? { ...plugin, services: replacedIn(plugin.services), exports: replacedIn(plugin.exports) }
+      : plugin
+  )
 }
 
 /** Starts a server that can be stopped and started again. Calls `onStopped` after each stop. */
@@ -179,7 +207,7 @@ export const decisionRecorder = (decisions: Decision[]): Plugin =>
     kernel: '^2.0.0',
     needs: { http: '^1.0.0' },
     fills: [
-      decisionSlot.fill({
+      requiredDecisionSlot.fill({
         async write(decision, em) {
           afterCommit(em, () => decisions.push(decision))
         },

@@ -1,4 +1,5 @@
-// Stores of tests: SQLite, or PostgreSQL if SLUICE_TEST_STORE_URL names a database of it: postgres://USER@HOST:PORT/TEMPLATE.
+// Stores of tests: SQLite, or PostgreSQL if a test names a server or SLUICE_TEST_STORE_URL a database of it:
+// postgres://USER@HOST:PORT/TEMPLATE.
 import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'
 import type { Database } from '../kernel/store/open.ts'
@@ -17,10 +18,14 @@ export interface TestStore {
 
 /**
  * Creates the database of a data directory, as a copy of the template or empty, unless it exists. Null if the store is a
- * SQLite file in that directory.
+ * SQLite file in that directory. `url` names the server of the database, and its template.
  */
-export async function openTestStore(dir: string, from: 'template' | 'empty'): Promise<TestStore | null> {
-  const database = testDatabaseOf(dir, from)
+export async function openTestStore(
+  dir: string,
+  from: 'template' | 'empty',
+  url = template
+): Promise<TestStore | null> {
+  const database = testDatabaseOf(dir, from, url)
   if (!database) return null
   const { runAt } = await import('../kernel/store/postgres/sessions.ts')
   const { place, by, create, drop } = database
@@ -31,16 +36,16 @@ export async function openTestStore(dir: string, from: 'template' | 'empty'): Pr
 }
 
 /** Returns the database of an existing data directory, with functions that create and delete it through the database `by`. */
-export function testDatabaseOf(dir: string, from: 'template' | 'empty') {
-  if (template === undefined) return null
+export function testDatabaseOf(dir: string, from: 'template' | 'empty', server = template) {
+  if (server === undefined) return null
   const { ino, birthtimeMs } = statSync(dir) // another test may have used a directory of this name
   const name = `test_${createHash('sha256').update(`${dir} ${ino} ${birthtimeMs}`).digest('hex').slice(0, 24)}`
   const at = (database: string): PostgresPlace => {
-    const url = new URL(template)
+    const url = new URL(server)
     url.pathname = `/${database}`
     return { url: url.href, password: undefined }
   }
-  const source = from === 'template' ? new URL(template).pathname.slice(1) : 'template0'
+  const source = from === 'template' ? new URL(server).pathname.slice(1) : 'template0'
   return {
     place: at(name),
     by: at('postgres'),
@@ -57,8 +62,8 @@ let working = 0
 export const isStoreWorking = (): boolean => working > 0
 
 /** Wraps a store so that `isStoreWorking` covers its work, if it is in PostgreSQL. */
-export function tellingWork(opened: Database): Database {
-  if (!isOnPostgres) return opened
+export function tellingWork(opened: Database, isSlow = isOnPostgres): Database {
+  if (!isSlow) return opened
   const telling =
     <A extends unknown[], T>(work: (...args: A) => Promise<T>) =>
     (...args: A): Promise<T> => {

@@ -1,5 +1,6 @@
 import { type AgentPlugin, capabilitiesOf } from '../../agent/plugin.ts'
 import { checkPlugins } from '../../agent/plugins/check-plugins.ts'
+import { targetFieldKey } from '../../agent/wire/target-field.ts'
 import { reasonOf } from '../../kernel/base/errors.ts'
 import type { Capability } from '../../kernel/wire/message.ts'
 
@@ -7,6 +8,9 @@ interface Field {
   readonly key: string
   readonly requires: { readonly capability: Capability }
 }
+
+/** Returns a target field as the agent half names it. */
+export const targetPart = ({ key, requires }: Field): Field => ({ key: targetFieldKey(key), requires })
 
 /** Reports fields without an agent half: every agent would refuse their rules. */
 export function fieldProblems(fields: readonly Field[], agent: AgentPlugin | null): string[] {

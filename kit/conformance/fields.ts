@@ -1,65 +1,85 @@
-// Puts the fields of a plugin into rules, for an agent that accepts them.
-import { type AgentPlugin, capabilitiesOf, messagesOf } from '../../agent/plugin.ts'
-import { systemClock } from '../../kernel/base/clock.ts'
-import { Releases } from '../../kernel/base/releases.ts'
-import type { LoadedField } from '../../plugins/rules/exports.ts'
-import { connectAcceptingAgent } from '../accepting-agent.ts'
+// Puts the fields of a plugin into rules of an agent.
+import type { LoadedField, LoadedTargetField } from '../../plugins/rules/exports.ts'
+import { checkClient } from './agent-run.ts'
 import { sampleOf } from './samples.ts'
 import { type Answer, call, failureIn, type Surroundings, type Trial } from './trial.ts'
 
-/** Creates, changes, lists and removes a rule for each field, with the first of its examples. */
-export async function tryFields(
-  fields: readonly LoadedField[],
-  agent: AgentPlugin | null,
-  around: Surroundings
-): Promise<Trial> {
-  const [problems, notes]: [string[], string[]] = [[], []]
-  if (fields.length === 0) return { problems, notes }
-  const releases = new Releases()
-  const capabilities = agent ? capabilitiesOf(agent) : {}
-  const messages = agent ? messagesOf(agent) : []
-  const app = { server: around.server, clock: systemClock }
-  await connectAcceptingAgent({ teardown: releases.defer }, app, 'check', { capabilities, messages })
-  try {
-    for (const [i, field] of fields.entries()) {
-      const sample = sampleOf(field.body, `field ${field.key}`)
-      if ('lacking' in sample) notes.push(`${sample.lacking} was not tried: its schema has no examples`)
-      else {
-        const refused = await tryField(field, sample.value, firstPort + i, around)
-        if (refused) (refused.isFault ? problems : notes).push(`field ${field.key}: ${refused.text}`)
-      }
+/** The fields that a plugin adds to rules, and to their targets. */
+export interface PluginFields {
+  readonly ofRules: readonly LoadedField[]
+  readonly ofTargets: readonly LoadedTargetField[]
+}
+
+export const noFields: PluginFields = { ofRules: [], ofTargets: [] }
+
+/** Creates, changes, lists and removes a rule without fields, then one for each field with the first of its examples. */
+export async function tryFields({ ofRules, ofTargets }: PluginFields, around: Surroundings): Promise<Trial> {
+  const problems: string[] = []
+  const notes: string[] = []
+  const plain = await tryRule({ what: 'a rule', port: firstPort, around })
+  if (plain) (plain.isFault ? problems : notes).push(plain.text)
+  const fields = [
+    ...ofRules.map(({ key, body, change }) => ({ key, body, isHot: change === 'hot', isOfTarget: false })),
+    ...ofTargets.map(({ key, body }) => ({ key, body, isHot: false, isOfTarget: true }))
+  ]
+  for (const [i, { key, body, ...kind }] of fields.entries()) {
+    const sample = sampleOf(body, `field ${key}`)
+    if ('lacking' in sample) notes.push(`${sample.lacking} was not tried: its schema has no examples`)
+    else {
+      const field = { key, value: sample.value, ...kind }
+      const refused = await tryRule({
+        what: `field ${key}: a rule with its example`,
+        field,
+        port: firstPort + 1 + i,
+        around
+      })
+      if (refused) (refused.isFault ? problems : notes).push(refused.text)
     }
-  } finally {
-    await releases.run()
   }
   return { problems, notes }
 }
 
 const firstPort = 20_000 // no agent listens
 
-async function tryField({ key, change }: LoadedField, value: unknown, port: number, around: Surroundings) {
-  const targets = [9, 10].map(port => ({ host: '127.0.0.1', port }))
+interface TriedRule {
+  readonly what: string
+  readonly field?: {
+    readonly key: string
+    readonly value: unknown
+    readonly isHot: boolean
+    readonly isOfTarget: boolean
+  }
+  readonly port: number
+  readonly around: Surroundings
+}
+
+async function tryRule({ what, field, port, around }: TriedRule) {
+  const property = field && { [field.key]: field.value }
+  const targets = [
+    { host: '127.0.0.1', port: 9, ...(field?.isOfTarget && property) },
+    { host: '127.0.0.1', port: 10 }
+  ]
+  const added = field?.isOfTarget ? {} : property
   const created = await call(around, {
     method: 'POST',
     url: '/v1/rules',
-    body: { client: 'check', listen_port: port, targets, [key]: value }
+    body: { client: checkClient, listen_port: port, targets, ...added }
   })
-  if (created.status !== 201) return failed('a rule with its example is refused', created, around)
+  if (created.status !== 201) return failed(`${what} is refused`, created, around)
   const url = `/v1/rules/${(JSON.parse(created.text) as { readonly rule_id: string }).rule_id}`
   const steps = [
-    ...(change === 'hot' ? [{ method: 'PUT', url, body: { [key]: value } } as const] : []),
+    ...(field?.isHot ? [{ method: 'PUT', url, body: added } as const] : []),
     { method: 'GET', url: '/v1/rules' },
     { method: 'DELETE', url }
   ] as const
   for (const step of steps) {
     const answer = await call(around, step)
-    if (answer.status >= 400)
-      return failed(`${step.method} of a rule with its example is refused`, answer, around)
+    if (answer.status >= 400) return failed(`${what}: its ${step.method} is refused`, answer, around)
   }
   return null
 }
 
-/** The agent accepts every rule, so a rule that is not active failed to load or encode. */
+/** The engine accepts every rule, so a rule that is not active failed to load, encode or plan. */
 function failed(what: string, { status, text }: Answer, { log }: Surroundings) {
   const isFault = status === 500 || text.includes('"activation_failed"')
   return { isFault, text: `${what}: ${status === 500 ? failureIn(log) : `${status} ${text}`}` }

@@ -8,17 +8,21 @@ import { ownVersion } from '../../kernel/platform/version.ts'
 import type { Plugin } from '../../kernel/plugin.ts'
 import { kernelCodes } from '../../kernel/plugin-problems.ts'
 import type { Filled } from '../../kernel/slot.ts'
-import { derivedFieldSlot, isSent, ruleFieldSlot } from '../../plugins/rules/exports.ts'
+import { derivedFieldSlot, isSent, ruleFieldSlot, targetFieldSlot } from '../../plugins/rules/exports.ts'
 import { type LogLine, recordLog } from '../record-log.ts'
 import { openRepeatedChanges, type RepeatedChanges } from '../repeated-changes.ts'
 import { scratchFor } from '../scratch.ts'
 import { operatorToken } from '../test-identities.ts'
-import { fieldProblems } from './agent-half.ts'
-import { tryFields } from './fields.ts'
+import { fieldProblems, targetPart } from './agent-half.ts'
+import { withAgent } from './agent-run.ts'
+import { consoleProblems } from './console-modules.ts'
+import { noFields, type PluginFields, tryFields } from './fields.ts'
 import { routeProblems } from './routes.ts'
+import { schemaProblems } from './schema.ts'
 import { keysOf, type Others, type Settings } from './settings.ts'
+import { trySignIn } from './sign-in.ts'
 import { type Made, recordFills, valueProblems } from './slots.ts'
-import { type Trial, tryRoutes } from './trial.ts'
+import { type Trial, tryRoutes, undeclaredErrors } from './trial.ts'
 
 export interface CheckedPlugin {
   readonly dir: string
@@ -46,7 +50,8 @@ export async function tryStarts(checked: CheckedPlugin): Promise<Trial> {
     })
   try {
     const first = await tryFirst(checked, made, start([plugin]))
-    if (first.problems.length > 0) return first
+    if (first.problems.length > 0)
+      return { ...first, problems: first.problems.map(problem => withRemedy(problem, others.servers)) }
     const later = { 'its second start': [plugin], 'a start without it': [], 'its return': [plugin] }
     for (const [when, present] of Object.entries(later)) {
       const problems = await during(
@@ -87,10 +92,14 @@ async function tryFirst(
       ]
       if (found.length > 0) return found
       const around = { server, token: operatorToken, log }
-      const fields = await tryFields(ruleFieldsOf(server, checked.plugin), checked.agent, around)
-      const routes = await tryRoutes(checked.plugin, around)
-      notes.push(...fields.notes, ...routes.notes)
-      return [...fields.problems, ...routes.problems]
+      const fields = fieldsOf(server, checked.plugin)
+      const trials = [
+        await withAgent(checked.agent, around, undefined, () => tryFields(fields, around)),
+        await tryRoutes(checked.plugin, around),
+        await trySignIn(around)
+      ]
+      notes.push(...trials.flatMap(trial => trial.notes))
+      return [...trials.flatMap(trial => trial.problems), ...undeclaredErrors(log)]
     })
     return { problems: [...problems, ...repeated.problems()], notes }
   } finally {
@@ -106,18 +115,32 @@ function wiredProblems(
   const all = [...others.servers, plugin]
   const codes = new Set([...kernelCodes, ...all.flatMap(({ codes = [] }) => codes)].map(({ code }) => code))
   const derived = ownOf(server.depsOf('rules').filled(derivedFieldSlot), plugin)
+  const { ofRules, ofTargets } = fieldsOf(server, plugin)
   return [
     ...valueProblems(server, plugin, made),
-    ...fieldProblems([...ruleFieldsOf(server, plugin).filter(isSent), ...derived], agent),
+    ...consoleProblems(plugin.name, made),
+    ...fieldProblems([...ofRules.filter(isSent), ...ofTargets.map(targetPart), ...derived], agent),
     ...routeProblems(plugin, server.depsOf(plugin.name), codes)
   ]
+}
+
+/** Names the plugin that owns a missing service. */
+function withRemedy(problem: string, plugins: readonly Plugin[]): string {
+  const [, service = ''] = /Could not resolve '(\w+)'/.exec(problem) ?? []
+  const owner = plugins.find(({ exports }) => service in (exports ?? {}))
+  return owner ? `${problem}; add '${owner.name}': '^${owner.version}' to \`needs\`` : problem
 }
 
 const ownOf = <T>(filled: readonly Filled<T>[], { name }: Plugin): T[] =>
   filled.filter(({ by }) => by === name).map(({ value }) => value)
 
-const ruleFieldsOf = ({ depsOf }: Server, plugin: Plugin) =>
-  ownOf(depsOf('rules').filled(ruleFieldSlot), plugin)
+function fieldsOf({ depsOf }: Server, plugin: Plugin): PluginFields {
+  const { filled } = depsOf('rules')
+  return {
+    ofRules: ownOf(filled(ruleFieldSlot), plugin),
+    ofTargets: ownOf(filled(targetFieldSlot), plugin)
+  }
+}
 
 async function during(
   when: string,
@@ -130,8 +153,8 @@ async function during(
     const server = await open()
     try {
       problems.push(...(await work(server)))
-    } finally {
       place = `the stop after ${when}`
+    } finally {
       await server.stop()
     }
   } catch (error) {
@@ -140,14 +163,34 @@ async function during(
   return problems
 }
 
-/** Compares the tables that the migrations made with the entities. */
-async function schemaProblems(server: Server, { name, store }: Plugin): Promise<string[]> {
-  if (!store) return []
-  const sql = await server
-    .depsOf(name)
-    .store.read(em =>
-      em.getPlatform().getSchemaGenerator(em.getDriver(), em)?.getUpdateSchemaSQL({ wrap: false })
-    )
-  const isOwn = store.entities.some(({ meta }) => sql?.includes(meta.tableName))
-  return sql && isOwn ? [`migrations and entities differ; the entities need: ${sql.trim()}`] : []
+interface CheckedHalf extends Pick<CheckedPlugin, 'dir' | 'others' | 'settings'> {
+  readonly agent: AgentPlugin
+}
+
+/** Runs an agent half that has no server half, with a server that has the other plugins. */
+export async function tryAgentHalf({ dir, agent, others, settings }: CheckedHalf): Promise<Trial> {
+  const dataDir = scratchFor(dir, '.conformance-')
+  const log: LogLine[] = []
+  const notes: string[] = []
+  const external = others.servers.filter(({ name }) => !index.plugins.includes(name))
+  const open = () =>
+    boot({
+      plugins: others.servers,
+      keys: { ...keysOf(external, settings), ...ownKeys },
+      sections: others.sections,
+      dataDir,
+      version: ownVersion(),
+      log: recordLog(log)
+    })
+  try {
+    const problems = await during('a start', open, async server => {
+      const around = { server, token: operatorToken, log }
+      const trial = await withAgent(agent, around, settings.section, () => tryFields(noFields, around))
+      notes.push(...trial.notes)
+      return trial.problems
+    })
+    return { problems, notes }
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true })
+  }
 }

@@ -15,7 +15,7 @@ export interface Trial {
 
 export interface Surroundings {
   readonly server: Server
-  readonly token: string // the operator's
+  readonly token: string | null // the operator's; null: none
   readonly log: readonly LogLine[]
 }
 
@@ -90,18 +90,27 @@ interface Called {
   readonly body?: unknown
 }
 
-/** Sends a request as the operator. */
+/** Sends a request. */
 export async function call(
   { server, token }: Surroundings,
   { method, url, query = {}, body }: Called
 ): Promise<Answer> {
-  const headers = { authorization: `Bearer ${token}` }
+  const headers = token === null ? {} : { authorization: `Bearer ${token}` }
   const payload = body instanceof Object ? { payload: body } : {}
   const reply = await server.http.app.inject({ method, url, query, headers, ...payload })
   return { status: reply.statusCode, text: reply.body }
 }
 
 const textOf = (values: unknown, name: string): string => String((values as Known)[name])
+
+/** Returns the errors that built-in routes or those of the plugin gave and do not declare. */
+export const undeclaredErrors = (log: readonly LogLine[]): string[] =>
+  log
+    .filter(({ event }) => event === 'route.undeclared_error')
+    .map(
+      ({ fields: { action, code } }) =>
+        `${String(action)} gave the error ${String(code)}, which it does not declare; declare it in \`errors\` of the route or field that throws it`
+    )
 
 /** Returns the error and its source line from the latest `request.failed` event. */
 export function failureIn(log: readonly LogLine[]): string {

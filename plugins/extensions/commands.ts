@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path'
-import { Fault, pluginFailed } from '../../kernel/base/errors.ts'
+import { Fault, pluginFailed, wrongUsage } from '../../kernel/base/errors.ts'
 import { Type } from '../../kernel/cli/args.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
 import { pathArgument } from '../../kernel/platform/path-problem.ts'
@@ -9,6 +9,7 @@ import { loadCatalogue, pickPlugin, readSource, settingsFor } from './catalogue.
 import { describePlugin } from './describe-plugin.ts'
 import { details, overview } from './list-columns.ts'
 import { kinds, scaffold } from './scaffold.ts'
+import { isKind, type Kind } from './scaffold-parts.ts'
 import { trust as record } from './trust/plugin-lock.ts'
 
 const config = Type.Optional(
@@ -66,22 +67,31 @@ const create = defineCommand({
     name: Type.String({ description: 'Name of the plugin, such as rate-limit.' }),
     dir: Type.Optional(Type.String({ description: 'Folder; default: the name.' })),
     kind: Type.Optional(
-      Type.Union(
-        kinds.map(kind => Type.Literal(kind)),
-        {
-          description: `What the plugin adds: ${kinds.join(', ')}; default: ${kinds[0]}.`
-        }
-      )
+      Type.String({
+        description: `What the plugin adds, one or more separated by commas: ${kinds.join(', ')}; default: ${kinds[0]}.`
+      })
     )
   }),
   positional: ['name'],
   needs: 'nothing',
+  examples: ['sluice plugin new acme-notes --kind routes,table,console'],
   async run({ args: { name, dir = name, kind }, print }) {
-    const files = scaffold(name, pathArgument('DIR', dir), kind).map(file => join(dir, file))
+    const files = scaffold(name, pathArgument('DIR', dir), kindsIn(kind)).map(file => join(dir, file))
     print.done(files.join('\n'), { files })
     print.note(`next: cd ${dir} && npm install && npm test`)
   }
 })
+
+function kindsIn(text: string = kinds[0] ?? ''): Kind[] {
+  const words = [...new Set(text.split(',').map(word => word.trim()))]
+  const unknown = words.find(word => !isKind(word))
+  if (unknown !== undefined)
+    throw new Fault(
+      wrongUsage,
+      `--kind has no ${unknown || 'empty kind'}; give one or more of ${kinds.join(', ')}`
+    )
+  return words.filter(isKind)
+}
 
 const check = defineCommand({
   name: 'plugin check',

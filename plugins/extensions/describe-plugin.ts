@@ -40,9 +40,11 @@ const describeAgent = (agent: AgentPlugin): AgentDescription => ({
 /** The permission that a plugin gets when it fills a slot, for the operator who decides to trust it. */
 const permissions: Readonly<Record<string, string>> = {
   'kernel.authenticator': 'authenticate callers',
+  'auth.step': 'refuse sign-ins with a password',
   'kernel.connection': 'see agents connect and disconnect',
   'kernel.control': 'serve the control stream',
-  'http.decision': 'see every change and every denied request',
+  'http.decision': 'record every change and every denied request',
+  'http.required-decision': 'refuse changes that it cannot record',
   'kernel.metrics': 'export metrics',
   'kernel.host': 'serve the operator API',
   'kernel.object-kind': 'store objects on agents',

@@ -7,7 +7,7 @@ export default definePlugin({
   version: '1.0.0',
   description: 'Lists the plugins of the server.',
   kernel: '^2.0.0',
-  needs: { http: '^1.0.0' },
+  needs: { cli: '^1.0.0', http: '^1.0.0' },
   routes,
   commands
 })

@@ -3,14 +3,18 @@ import { dirname, join } from 'node:path'
 import { index } from '../../config/command-index.ts'
 import { Fault, reasonOf, wrongUsage } from '../../kernel/base/errors.ts'
 import { ownVersion } from '../../kernel/platform/version.ts'
+import { composePlugin } from './compose-plugin.ts'
+import { isKind, type Kind, parts } from './scaffold-parts.ts'
 
 const template = join(import.meta.dirname, 'template')
 
-export const kinds = ['rule-field', 'routes', 'authenticator', 'page', 'agent'] as const
-export type Kind = (typeof kinds)[number]
+export const kinds = Object.keys(parts).filter(isKind)
 
-/** Creates a plugin of this kind from the template. Returns the paths of its files. Throws Fault if the folder is not empty. */
-export function scaffold(name: string, dir: string, kind: Kind = 'rule-field'): string[] {
+/**
+ * Creates a plugin with all of these kinds from the templates. Returns the paths of its files. Throws Fault if the folder
+ * is not empty.
+ */
+export function scaffold(name: string, dir: string, given: readonly Kind[] = ['rule-field']): string[] {
   if (!/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(name) || name.length > 32)
     throw new Fault(
       wrongUsage,
@@ -31,22 +35,29 @@ export function scaffold(name: string, dir: string, kind: Kind = 'rule-field'): 
     pascal: name.replaceAll(/(^|-)(.)/g, (_, _dash, letter: string) => letter.toUpperCase()),
     sluice: ownVersion()
   }
-  return ['common', kind]
-    .map(part => join(template, part))
-    .flatMap(folder =>
-      readdirSync(folder, { recursive: true, withFileTypes: true })
-        .filter(entry => entry.isFile())
-        .map(entry => ({ folder, from: join(entry.parentPath, entry.name) }))
-    )
-    .map(({ folder, from }) => {
-      const path = fillIn(from.slice(folder.length + 1).replace(/\.txt$/, ''), placeholders)
-      const text = fillIn(readFileSync(from, 'utf8'), placeholders)
+  const texts = { ...readTemplates(['common', ...given]), ...composePlugin(given.map(kind => parts[kind])) }
+  return Object.entries(texts)
+    .map(([from, text]) => {
+      const path = fillIn(from, placeholders)
       mkdirSync(join(dir, dirname(path)), { recursive: true })
-      writeFileSync(join(dir, path), text)
+      writeFileSync(join(dir, path), fillIn(text, placeholders))
       return path
     })
     .sort()
 }
+
+/** Returns the texts of the templates in these folders by path. */
+const readTemplates = (folders: readonly string[]): Record<string, string> =>
+  Object.fromEntries(
+    folders
+      .map(folder => join(template, folder))
+      .flatMap(folder =>
+        readdirSync(folder, { recursive: true, withFileTypes: true })
+          .filter(entry => entry.isFile())
+          .map(entry => join(entry.parentPath, entry.name))
+          .map(file => [file.slice(folder.length + 1).replace(/\.txt$/, ''), readFileSync(file, 'utf8')])
+      )
+  )
 
 const fillIn = (text: string, placeholders: Readonly<Record<string, string>>): string =>
   text.replaceAll(/__(\w+?)__/g, (all, key) => placeholders[key] ?? all)

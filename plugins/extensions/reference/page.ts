@@ -73,7 +73,7 @@ function chapter(plugin: Plugin, preview: Preview, loaded: Catalogue): Chapter {
       { title: 'Services', text: servicesText(described) },
       { title: 'Slots', text: slotsText(described) },
       { title: 'Messages', text: messagesText(plugin) },
-      { title: 'Error codes', text: codesTable(rows) }
+      { title: 'Error codes', text: codesTable(rows, [plugin]) }
     ]
   }
 }

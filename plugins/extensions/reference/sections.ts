@@ -1,6 +1,8 @@
 // The other sections of a plugin's chapter. An empty section is ''.
 import type { TObject } from 'typebox'
+import type { ErrorCode } from '../../../kernel/base/errors.ts'
 import type { Plugin } from '../../../kernel/plugin.ts'
+import { errorExplanationSlot, filledBare } from '../../cli/command-exports.ts'
 import type { PluginDescription } from '../describe-plugin.ts'
 import { fieldOf, fieldsOf, type Schema } from './fields.ts'
 import { type Chapter, code, codes, fieldsTable, table } from './markdown.ts'
@@ -98,11 +100,16 @@ export const slotsText = ({ slots, fills }: PluginDescription): string =>
 
 export const messagesText = ({ messages = [] }: Plugin): string => codes(messages.map(({ name }) => name))
 
-export function codesTable(
-  rows: readonly { readonly code: string; readonly http: number; readonly exit: number }[]
-): string {
+export function codesTable(rows: readonly ErrorCode[], plugins: readonly Plugin[] = []): string {
+  const explained = filledBare(errorExplanationSlot, plugins).map(({ value }) => value)
+  const head = ['Code', 'HTTP', 'Exit code']
+  const cells = ({ code: name, http, exit }: ErrorCode): string[] => [code(name), String(http), String(exit)]
+  if (explained.length === 0) return table(head, rows.map(cells))
   return table(
-    ['Code', 'HTTP', 'Exit code'],
-    rows.map(({ code: name, http, exit }) => [code(name), String(http), String(exit)])
+    [...head, 'When', 'Remedy'],
+    rows.map(row => {
+      const { when = '', remedy = '' } = explained.find(({ code }) => code.code === row.code) ?? {}
+      return [...cells(row), when, remedy]
+    })
   )
 }

@@ -1,34 +1,17 @@
 // `sluice plugin check` finds every fault that a server would find, at its start or at a request.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { builtinPlugins } from '../../../config/builtin-plugins.ts'
 import { type Conformance, conform } from '../../../kit/public.ts'
 import { notRepeated } from '../../../test/support/store.ts'
 import { settingsFor } from '../catalogue.ts'
 import { scaffold } from '../scaffold.ts'
+import { acme, check, lastFolder } from './check-plugin.ts'
 
 const skip = notRepeated('its plugins are not repeatable, and judged by the same code')
 
 const template = readFileSync(join(import.meta.dirname, '../template/rule-field/field.ts.txt'), 'utf8')
-
-/** Returns the source of the plugin `acme`, with code before its manifest and members in it. */
-const acme = (before: string, members: string): string =>
-  `import * as s from 'sluice/plugin'
-  const { Type, defineRoute, asFunction } = s
-  const open = { method: 'POST', access: 'superadmin', summary: 'Acme.' }
-  const closed = (properties = {}) => Type.Object(properties, { additionalProperties: false })
-  ${before}
-  export default { name: 'acme', version: '1.0.0', kernel: '^2.0.0', ${members} }\n`
-
-let count = 0
-
-async function check(t: Test, before: string, members: string, more: object = {}): Promise<Conformance> {
-  count += 1
-  const folder = `acme-${count}` // Node caches modules by path
-  const dir = t.testdir({ [folder]: { 'README.md': '# acme', 'plugin.js': acme(before, members), ...more } })
-  return conform(join(dir, folder))
-}
 
 t.test('a duplicate route and an open schema are reported', async t => {
   const taken = `const route = defineRoute({ ...open, url: '/v1/rules', action: 'rule.create', schema: () => ({ reply: Type.Null() }), run() {} })`
@@ -47,7 +30,7 @@ t.test('a duplicate route and an open schema are reported', async t => {
 t.test('a timer or a server that an import starts is reported', async t => {
   const importOf = async (before: string) => {
     const { problems } = await check(t, before, '')
-    const { left } = await import(join(t.testdirName, `acme-${count}`, 'plugin.js'))
+    const { left } = await import(join(t.testdirName, lastFolder(), 'plugin.js'))
     return { problems, left }
   }
 
@@ -258,9 +241,10 @@ t.test('routes are called with the examples of their schemas; routes without exa
   ])
   t.match(notes, [
     'PUT /v1/acme was not called: body/name has no examples',
-    /^PATCH \/v1\/acme refuses its examples: 404 .*acme_gone/
+    /^PATCH \/v1\/acme refuses its examples: 404 .*acme_gone/,
+    'the code acme_gone has no explanation; fill errorExplanationSlot with its cause and remedy'
   ])
-  t.equal(problems.length + notes.length, 4)
+  t.equal(problems.length + notes.length, 5)
 })
 
 t.test('a rule is created with the example of each field, and its hooks run twice', { skip }, async t => {
@@ -278,17 +262,17 @@ t.test('a rule is created with the example of each field, and its hooks run twic
 
   const throwing = await fieldWith(
     'acme-throws',
-    'plugin.ts',
+    'rule-field.ts',
     "change: 'frozen',",
     `change: 'frozen', async check(secs: number) { ${again} },`
   )
   t.match(throwing.problems, [
-    /^field acme_throws_idle_secs: a rule with its example is refused: Error: again +at .*plugin\.ts/,
+    /^field acme_throws_idle_secs: a rule with its example is refused: Error: again +at .*rule-field\.ts/,
     /^acme-throws, in rules\.field: this change is not repeatable.* the second time it throws "again"/
   ])
   const wrong = await fieldWith(
     'acme-wrong',
-    'plugin.ts',
+    'rule-field.ts',
     "if (protocol === 'tcp') return secs",
     "if (protocol === 'tcp') return -secs"
   )

@@ -37,8 +37,8 @@ t.test('the error names the required, the present and the supported versions', a
     ],
     [
       'agent',
-      { 'plugin.js': manifest({}), 'agent.js': manifest({ agent: '~1.7.0' }) },
-      /acme needs sluice with agent ~1\.7\.0, found (1\.\d+\.0): .* supports \1, or install sluice with agent ~1\.7\.0/
+      { 'plugin.js': manifest({}), 'agent.js': manifest({ agent: '~1.99.0' }) },
+      /acme needs sluice with agent ~1\.99\.0, found (1\.\d+\.0): .* supports \1, or install sluice with agent ~1\.99\.0/
     ]
   ]
   for (const [half, files, stderr] of table)

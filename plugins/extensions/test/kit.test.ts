@@ -115,3 +115,36 @@ t.test('an overtaken request does not count as an unrepeatable change', async t 
 
   t.same(both.map(({ status }) => status).sort(), [201, 409])
 })
+
+t.test('one user calls with a session and with a token, in any order and with any role', async t => {
+  const server = await testServer(t)
+  const status = async (caller: Parameters<typeof server.as>[0]) =>
+    (await server.as(caller)('GET', '/v1/users/me')).status
+  t.equal(await status({ user: 'ann', by: 'api_token' }), 200)
+  t.equal(await status({ user: 'ann' }), 200)
+  t.equal(await status({ user: 'ann', role: 'user' }), 200)
+  t.equal(await status({ user: 'ann' }), 200, 'the first session stays')
+})
+
+t.test('a timer does not run again while its work still runs', async t => {
+  const { promise: work, resolve } = Promise.withResolvers<void>()
+  let runs = 0
+  const slow = definePlugin({
+    name: 'slow',
+    version: '1.0.0',
+    kernel: '^2.0.0',
+    async start({ deps, defer }) {
+      const run = (): Promise<void> => {
+        runs++
+        return work
+      }
+      defer(deps.clock.every(1000, run))
+    }
+  })
+  const server = await testServer(t, { plugins: [slow] })
+  await server.clock.advance(10_000)
+  t.equal(runs, 1)
+  resolve()
+  await server.clock.advance(2000)
+  t.ok(runs > 1)
+})

@@ -102,6 +102,36 @@ t.test('a field added to a schema appears in validation, OpenAPI, help and refer
   }
 })
 
+t.test('explain-error and the reference page explain a code of an external plugin', async t => {
+  const dir = join(import.meta.dirname, '..', '..', '..', 'test', 'third-party')
+  const config = join(
+    t.testdir({ 'server.toml': `[plugins."${dir}/status-page"]\nowner = "web"\n` }),
+    'server.toml'
+  )
+  const when = 'visitors have sent 1,000 reports within an hour'
+
+  const explained = await sluice([
+    'explain-error',
+    'too_many_reports',
+    '--config',
+    config,
+    '--output',
+    'json'
+  ])
+  const reference = await sluice(['plugin', 'reference', 'status-page', '--config', config])
+  const without = await sluice(['explain-error', 'too_many_reports'])
+
+  t.match(JSON.parse(explained.stdout), {
+    code: 'too_many_reports',
+    http: 429,
+    exit: 6,
+    by: 'status-page',
+    when
+  })
+  t.match(reference.stdout, `| \`too_many_reports\` | 429 | 6 | ${when} | try again`)
+  t.match(without, { code: 8, stderr: /known with --config/ })
+})
+
 t.test('the page of the whole server names everything that plugins declare, and is reproducible', async t => {
   const loaded = await loadCatalogue(builtinPlugins, undefined)
 
@@ -151,7 +181,7 @@ function addTable(file: string): void {
     properties: { rule_id: p.string().columnType('text').primary(), secs: p.integer() } })`
   const text = readFileSync(file, 'utf8')
   const changed = text
-    .replace('defineCode, definePlugin', 'defineCode, defineEntity, definePlugin, p')
+    .replace('{ definePlugin }', '{ defineEntity, definePlugin, p }')
     .replace('codes: [notTcp],', `codes: [notTcp], store: { entities: [${entity}], migrations: [] },`)
   writeFileSync(file, changed)
 }
@@ -175,7 +205,7 @@ t.test('the reference of a folder starts nothing and writes nothing', async t =>
     /^### `sluice acme-idle list`$/m,
     /^\| `acme_idle_rules` \| gauge \| Rules that set an idle time\. \|$/m,
     /^`acme_idle_idle`\n\n\| Column \| Type \| +\|\n\| --- \| --- \| --- \|\n\| `rule_id` \| text \| primary key \|\n\| `secs` \| integer \| +\|$/m,
-    /^\| `validation\.acme_idle_on_udp` \| 400 \| 3 \|$/m
+    /^\| `validation\.acme_idle_on_udp` \| 400 \| 3 \| the rule is not a TCP rule \|/m
   ])
     t.match(stdout, expected)
   t.same(readdirSync(join(dir, 'acme-idle'), { recursive: true }).sort(), files)

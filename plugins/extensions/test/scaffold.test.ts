@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { builtinPlugins } from '../../../config/builtin-plugins.ts'
 import { findHalf } from '../../../kernel/platform/plugins/resolve-plugin.ts'
 import { conform } from '../../../kit/public.ts'
+import { sluice } from '../../../test/support/process.ts'
 import { settingsFor } from '../catalogue.ts'
 import { scaffold } from '../scaffold.ts'
 
@@ -55,11 +56,29 @@ t.test('the name of a built-in plugin and a path that cannot be a folder are ref
   t.same(readdirSync(dir), ['file'])
 })
 
+t.test('several kinds make one plugin, and an unknown kind is a usage error that names all', async t => {
+  const dir = t.testdir()
+  const create = (...args: string[]) =>
+    sluice(['plugin', 'new', 'acme-both', '--dir', join(dir, 'acme'), ...args])
+
+  const wrong = await create('--kind', 'routes,tabel')
+  t.match(wrong, { code: 2, stderr: /--kind has no tabel; give one or more of rule-field, routes, table/ })
+  t.match(await create('--kind', 'routes,'), { code: 2, stderr: /has no empty kind/ })
+  t.same(readdirSync(dir), [])
+  t.match(await create('--kind', 'routes, agent'), { code: 0 })
+
+  t.match(readFileSync(join(dir, 'acme/plugin.ts'), 'utf8'), /routes: \[count\]/)
+  t.match(readFileSync(join(dir, 'acme/agent.ts'), 'utf8'), /^ {2}metrics$/m)
+  t.match(JSON.parse(readFileSync(join(dir, 'acme/package.json'), 'utf8')), {
+    exports: { './plugin': './dist/plugin.js', './agent': './dist/agent.js' }
+  })
+})
+
 t.test('all problems of a plugin are reported at once', async t => {
   const dir = scaffolded(t, 'acme-bad')
   const entity =
     "defineEntity({ name: 'AcmeBad', tableName: 'idle', properties: { id: p.integer().primary() } })"
-  replace(dir, 'plugin.ts', 'defineCode, definePlugin', 'defineCode, defineEntity, definePlugin, p')
+  replace(dir, 'plugin.ts', '{ definePlugin }', '{ defineEntity, definePlugin, p }')
   replace(
     dir,
     'plugin.ts',
@@ -68,7 +87,7 @@ t.test('all problems of a plugin are reported at once', async t => {
   )
   replace(dir, 'list.ts', "url: '/v1/acme-bad'", "url: '/acme-bad'")
   replace(dir, 'agent.ts', "name: 'acme-bad',", "name: 'acme-worse',")
-  replace(dir, 'agent.ts', '...field,', '...field, capability: undefined,')
+  replace(dir, 'agent-field.ts', '...field,', '...field, capability: undefined,')
   rmSync(join(dir, 'README.md'))
 
   const { problems } = await conform(dir)
@@ -107,11 +126,11 @@ t.test(
   'a syntax error is reported with file and line, and a missing export with the versions that have it',
   async t => {
     const dir = scaffolded(t, 'acme-slip')
-    replace(dir, 'plugin.ts', "change: 'frozen',", "change: 'frozen',,")
-    t.match((await conform(dir)).problems, [/^plugin: file:.*acme-slip\/plugin\.ts:\d+: /])
+    replace(dir, 'rule-field.ts', "change: 'frozen',", "change: 'frozen',,")
+    t.match((await conform(dir)).problems, [/^plugin: file:.*acme-slip\/rule-field\.ts:\d+: /])
 
     const newer = scaffolded(t, 'acme-newer')
-    replace(newer, 'plugin.ts', 'metricsSlot, type Kernel', 'metricsSlot, muchLater, type Kernel')
+    replace(newer, 'rule-field.ts', 'metricsSlot, rules', 'metricsSlot, muchLater, rules')
     t.match((await conform(newer)).problems, [/^plugin: .*'muchLater'.*or a newer sluice/])
   }
 )
@@ -126,16 +145,13 @@ t.test('tables that differ from the entities are reported with the missing state
   const entity = `defineEntity({ name: 'AcmeDrift', tableName: 'acme_drift',
     properties: { id: p.string().length(26).primary(), secs: p.integer() } })`
   const store = `store: { entities: [${entity}], migrations: [{ name: '0001-first', class: First }] },`
-  replace(
-    dir,
-    'plugin.ts',
-    'defineCode, definePlugin',
-    'defineCode, defineEntity, definePlugin, Migration, p'
-  )
+  replace(dir, 'plugin.ts', '{ definePlugin }', '{ defineEntity, definePlugin, Migration, p }')
   replace(dir, 'plugin.ts', 'export default', `${migration}export default`)
   replace(dir, 'plugin.ts', 'codes: [notTcp],', `codes: [notTcp], ${store}`)
   const { problems } = await conform(dir)
-  t.match(problems, [/migrations and entities differ.*secs/s])
+  t.same(problems, [
+    'migrations and entities differ in the table acme_drift: nullable of the column secs is false in the entity, and true in the table'
+  ])
 })
 
 t.test('a plugin that throws at import or at start is reported by name', async t => {
@@ -162,7 +178,7 @@ t.test('a plugin with required settings is checked with the settings in a config
     "  needs: { rules: '^1.0.0' },\n",
     `  needs: { rules: '^1.0.0' },\n  config: ${config},\n`
   )
-  replace(dir, 'plugin.ts', 'type Kernel }', 'type Kernel, Type }')
+  replace(dir, 'plugin.ts', '{ definePlugin }', '{ definePlugin, Type }')
   const file = join(dir, '../sluice.toml')
 
   t.match((await conform(dir, await settingsFor(dir, builtinPlugins, undefined))).problems, [
