@@ -14,6 +14,7 @@ export const agentPlugins: Builtin<AgentPlugin> = {
   explain: () => import('../plugins/explain/agent.ts'),
   'host-health': () => import('../plugins/host-health/agent.ts'),
   journal: () => import('../plugins/journal/agent.ts'),
+  links: () => import('../plugins/links/agent.ts'),
   amplification: () => import('../plugins/amplification/agent.ts'),
   balance: () => import('../plugins/balance/agent.ts'),
   bans: () => import('../plugins/bans/agent.ts'),
@@ -27,6 +28,7 @@ export const agentPlugins: Builtin<AgentPlugin> = {
   sni: () => import('../plugins/sni/agent.ts'),
   stats: () => import('../plugins/stats/agent.ts'),
   udp: () => import('../plugins/udp/agent.ts'),
+  service: () => import('../plugins/service/agent.ts'),
   'under-attack': () => import('../plugins/under-attack/agent.ts')
 }
 

@@ -38,7 +38,7 @@ export async function commandIndex(): Promise<CommandIndex> {
         ...(positional && { positional }),
         needs
       }
-      return { ...described, by, reads: readersOf(command.reads ?? []), isExtended }
+      return { ...described, by, ...(command.reads && { reads: readersOf(command.reads) }), isExtended }
     })
   )
   const codes = [...kernelCodes, ...plugins.flatMap(({ codes }) => codes ?? [])]

@@ -17,7 +17,7 @@ const environment = {
   SVC_CONFIG: 'TOML configuration of the server.',
   SVC_CACERT: 'PEM file of the certificate authorities to trust for the operator API.',
   SVC_HOLD_REFUSED_START:
-    'true: a server or agent whose start a restart would repeat waits for SIGTERM instead of an exit.',
+    'true: if a restart could not help, a server or agent that fails to start waits for SIGTERM instead of exiting.',
   'SVC_<KEY>': 'Overrides a key of the configuration file. For an agent also SVC_AGENT_<KEY>.',
   NO_COLOR: 'If set, output has no colours.'
 }

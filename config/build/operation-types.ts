@@ -75,11 +75,13 @@ function entryOf(name: string, operation: Operation, { components }: OpenapiDocu
   const ok = operation.responses['200']?.content
   const created = operation.responses['201']?.content
   const reply = (ok?.['application/json'] ?? created?.['application/json'])?.schema
+  const isOptional = reply !== undefined && operation.responses['204'] !== undefined
+  const replyType = reply ? `${typeOf(reply)}${isOptional ? ' | undefined' : ''}` : 'undefined'
   const event = ok?.['text/event-stream']?.schema
   return [
     `  '${name}': {`,
     ...(parts.length > 0 ? [`    parts: { ${parts.join('; ')} }`] : []),
-    `    reply: ${reply ? typeOf(reply) : 'undefined'}`,
+    `    reply: ${replyType}`,
     ...(event ? [`    event: ${typeOf(event)}`] : []),
     '  }'
   ].join('\n')

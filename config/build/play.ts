@@ -29,7 +29,8 @@ export async function play({ document, listings, withinSecs, writes = 'home' }: 
   for (const name of ['home', 'tmp']) mkdirSync(join(outside, name), { recursive: true })
   const mark = join(dir, 'installed')
   const { env, metrics } = await listenAddresses()
-  const script = scriptOf(found, { tarball: makeNpm({ work: join(dir, 'work'), out: dir }), metrics, mark })
+  const [tarball = ''] = makeNpm({ work: join(dir, 'work'), out: dir })
+  const script = scriptOf(found, { tarball, metrics, mark })
   const { status, signal } = spawnSync('bash', ['-c', script], {
     cwd: work,
     stdio: ['ignore', 'inherit', 'inherit'],

@@ -10,7 +10,7 @@ import { root, run } from '../packages/run.ts'
 
 const dir = mkdtempSync(join(root, 'dist', 'smoke-')) // on the checkout's disk: the store refuses tmpfs
 
-const tarball = makeNpm({ work: join(dir, 'work'), out: dir })
+const [tarball = ''] = makeNpm({ work: join(dir, 'work'), out: dir })
 writeFileSync(join(dir, 'package.json'), '{"private":true}')
 run('npm', ['install', '--ignore-scripts', tarball, '@types/node@24'], { cwd: dir })
 const program = join(dir, 'node_modules/sluice/dist/kernel/bin.js')

@@ -6,6 +6,7 @@ import { root, run } from './run.ts'
 const options = [
   ...['--noEmit', '--listFiles', '--ignoreConfig', '--strict'],
   ...['--skipLibCheck', 'false', '--types', 'node'],
+  ...['--typeRoots', ['.', root].map(dir => join(dir, 'node_modules/@types')).join()], // the first with Node's types
   ...['--module', 'nodenext', '--target', 'es2024', '--lib', 'esnext']
 ]
 

@@ -1,7 +1,9 @@
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { type Part, programContents } from './program-contents.ts'
 import { epoch, type Folders, run } from './run.ts'
 import {
+  home,
   maintainer,
   programDescription,
   programSummary,
@@ -14,6 +16,7 @@ import {
   writeService
 } from './system.ts'
 import type { Target } from './targets.ts'
+import { writeSbom } from './write-sbom.ts'
 
 const debVersion = `${systemVersion}-${revision}`
 
@@ -21,12 +24,12 @@ const debVersion = `${systemVersion}-${revision}`
 export function makeDebs(target: Target, folders: Folders): readonly string[] {
   if (target.libc === 'musl') return []
   return [
-    programPackage(target, folders),
-    ...services.map(service => servicePackage(service, target, folders))
+    ...programPackage(target, folders),
+    ...services.flatMap(service => servicePackage(service, target, folders))
   ]
 }
 
-function programPackage(target: Target, { work, out }: Folders): string {
+function programPackage(target: Target, { work, out }: Folders): readonly string[] {
   const dir = join(work, 'deb-sluice')
   writeProgram(dir, target, 'vendor-completions')
   write(join(dir, 'usr/share/lintian/overrides/sluice'), overrides)
@@ -38,12 +41,13 @@ function programPackage(target: Target, { work, out }: Folders): string {
     depends,
     more: recommends,
     summary: programSummary,
-    text: programDescription
+    text: programDescription,
+    contents: programContents(join(dir, home), target)
   }
   return pack({ dir, out }, { ...control, architecture: target.debian })
 }
 
-function servicePackage(service: Service, target: Target, { work, out }: Folders): string {
+function servicePackage(service: Service, target: Target, { work, out }: Folders): readonly string[] {
   const { name, config, summary, description } = service
   const dir = join(work, `deb-${name}`)
   writeService(dir, service)
@@ -51,7 +55,7 @@ function servicePackage(service: Service, target: Target, { work, out }: Folders
   for (const [script, text] of Object.entries(scriptsOf(service)))
     write(join(dir, 'DEBIAN', script), text, 0o755)
   const depends = `sluice (= ${debVersion}), systemd | systemd-standalone-sysusers | systemd-sysusers`
-  const control = { name, depends, more: '', summary, text: description }
+  const control = { name, depends, more: '', summary, text: description, contents: [] }
   return pack({ dir, out }, { ...control, architecture: target.debian })
 }
 
@@ -67,9 +71,13 @@ interface Control {
   readonly more: string
   readonly summary: string
   readonly text: readonly string[]
+  readonly contents: readonly Part[]
 }
 
-function pack({ dir, out }: Where, { name, architecture, depends, more, summary, text }: Control): string {
+function pack(
+  { dir, out }: Where,
+  { name, architecture, depends, more, summary, text, contents }: Control
+): readonly string[] {
   const doc = join(dir, 'usr/share/doc', name)
   rmSync(join(doc, 'LICENSE'), { force: true }) // it is in /usr/share/common-licenses
   write(join(doc, 'copyright'), copyright)
@@ -101,7 +109,7 @@ ${text.map(line => ` ${line}`).join('\n')}
     remedy: 'install dpkg'
   })
   rmSync(dir, { recursive: true })
-  return file
+  return [file, writeSbom(file, contents)]
 }
 
 const sizeOf = (dir: string): number =>
@@ -130,7 +138,8 @@ License: Apache-2.0
 
 /**
  * Returns the scripts of dpkg. The server starts at its installation, the agent once it is enrolled. An upgrade restarts
- * running services; removal keeps the state, purge deletes it.
+ * running services; removal keeps the state, purge deletes it. The timeout ends only the wait: a server may wait for a
+ * PostgreSQL that the same run of dpkg upgrades.
  */
 function scriptsOf({ role, name, user, state }: Service): Readonly<Record<string, string>> {
   const unit = `${name}.service`
@@ -145,8 +154,8 @@ function scriptsOf({ role, name, user, state }: Service): Readonly<Record<string
       : `  deb-systemd-helper update-state ${unit} > /dev/null || true`
   const start =
     role === 'server'
-      ? `    if [ -z "$2" ] || systemctl --quiet is-active ${unit}; then deb-systemd-invoke restart ${unit} || true; fi`
-      : `    if systemctl --quiet is-active ${unit}; then deb-systemd-invoke restart ${unit} || true; fi`
+      ? `    if [ -z "$2" ] || systemctl --quiet is-active ${unit}; then timeout 90 deb-systemd-invoke restart ${unit} || true; fi`
+      : `    if systemctl --quiet is-active ${unit}; then timeout 90 deb-systemd-invoke restart ${unit} || true; fi`
   const hint =
     role === 'server'
       ? '    echo "sluice-server: create the first administrator with: sluice setup"'

@@ -50,7 +50,7 @@ const unread =
 
 /** Duplicates of the same code, for browsers and for module systems that Node does not use. */
 const secondCopies =
-  /^node_modules\/(protobufjs\/dist|@peculiar\/.*\/(es2015|esm|x509(\.es)?\.js$)|asn1js\/build\/index\.es\.js$|tsyringe\/dist\/esm|@opentelemetry\/api\/build\/(esm|esnext)|ajv\/dist\/.*\.bundle|@zxcvbn-ts\/.*\/(dist|src\/(adjacencyGraphs|diceware))(\/|\.|$))/
+  /^node_modules\/(protobufjs\/dist|@peculiar\/.*\/(es2015|esm|x509(\.es)?\.js$)|yaml\/browser|nodemailer\/dist\/cjs|asn1js\/build\/index\.es\.js$|tsyringe\/dist\/esm|@opentelemetry\/api\/build\/(esm|esnext)|ajv\/dist\/.*\.bundle|@zxcvbn-ts\/.*\/(dist|src\/(adjacencyGraphs|diceware))(\/|\.|$))/
 
 const isDeclaration = /\.d\.[cm]?ts$/
 const isTypeScript = /\.[cm]?ts$/

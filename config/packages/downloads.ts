@@ -39,11 +39,20 @@ export function nodeOf({ name, arch, libc }: Target): string {
   return libc === 'musl' ? nodeForMusl(name, arch) : nodeForGlibc(arch)
 }
 
-/** Uses the version and the hash of package-lock.json. */
-function nodeForGlibc(arch: string): string {
+/** Returns the version of the Node that `nodeOf` returns. */
+export const nodeVersion = ({ arch, libc }: Pick<Target, 'arch' | 'libc'>): string =>
+  libc === 'musl' ? pinOf('node-musl.txt').replace(/^.*==/, '') : lockedNode(arch).version
+
+function lockedNode(arch: string): Lock['packages'][string] {
   const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as Lock
   const locked = packages[`node_modules/node-linux-${arch}`]
   if (!locked) throw new Error(`package-lock.json has no node-linux-${arch}`)
+  return locked
+}
+
+/** Uses the version and the hash of package-lock.json. */
+function nodeForGlibc(arch: string): string {
+  const locked = lockedNode(arch)
   return cached(`node-${locked.version}-linux-${arch}`, dir => {
     const spec = `node-linux-${arch}@${locked.version}`
     const [pack] = JSON.parse(run('npm', ['pack', '--json', '--pack-destination', dir, spec])) as [
@@ -113,8 +122,11 @@ function download(file: string, dir: string, platform: readonly string[]): void 
   rmSync(wheel)
 }
 
-/** Returns the folder of the files of a Debian package that debian.txt pins. */
-export function debianPackage(name: string, architecture: Target['debian']): string {
+/** Returns the version of a Debian package that debian.txt pins. */
+export const debianVersion = (name: string, architecture: Target['debian']): string =>
+  basename(debianPin(name, architecture).path).split('_')[1] ?? ''
+
+function debianPin(name: string, architecture: Target['debian']) {
   const pins = readFileSync(join(import.meta.dirname, 'debian.txt'), 'utf8').split('\n')
   const pin = pins
     .map(line => line.split(' '))
@@ -123,7 +135,13 @@ export function debianPackage(name: string, architecture: Target['debian']): str
       return file.startsWith(`${name}_`) && file.endsWith(`_${architecture}.deb`)
     })
   if (!pin) throw new Error(`debian.txt has no ${name} for ${architecture}`)
-  const [hash, path = ''] = pin
+  const [hash = '', path = ''] = pin
+  return { hash, path }
+}
+
+/** Returns the folder of the files of a Debian package that debian.txt pins. */
+export function debianPackage(name: string, architecture: Target['debian']): string {
+  const { hash, path } = debianPin(name, architecture)
   return cached(basename(path), dir => {
     const file = join(dir, 'package.deb')
     const url = `http://deb.debian.org/debian/${path}`

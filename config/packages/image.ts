@@ -10,21 +10,33 @@ import {
   symlinkSync
 } from 'node:fs'
 import { join } from 'node:path'
-import { debianPackage } from './downloads.ts'
+import { debianPackage, debianVersion } from './downloads.ts'
 import { joinLayouts, packLayout, tar, writeLayout } from './layout.ts'
+import { type Part, programContents, sha256Of } from './program-contents.ts'
 import { epoch, type Folders, version } from './run.ts'
 import { write } from './system.ts'
 import type { Target } from './targets.ts'
 import { writeTree } from './tree.ts'
+import { writeSbom } from './write-sbom.ts'
 
 /** No user of a host has this number; it is customary for such images. */
 const user = 65532
 const home = 'usr/lib/sluice'
 const states = { SVC_DATA_DIR: '/var/lib/sluice', SVC_STATE_DIR: '/var/lib/sluice-agent' }
 
+const systemLibraries = ['libc6', 'libstdc++6', 'libgcc-s1']
+
+const libraryPart =
+  ({ debian }: Target) =>
+  (name: string): Part => {
+    const version = debianVersion(name, debian)
+    const purl = `pkg:deb/debian/${encodeURIComponent(name)}@${encodeURIComponent(version)}?arch=${debian}&distro=debian-12`
+    return { kind: 'library', name, version, purl, note: 'of Debian 12' }
+  }
+
 const fileOf = (machine: string): string => `sluice-${version}-image-${machine}.tar`
 
-/** Returns the path of the image for a machine, in a format for `docker load` and `podman load`; none for musl. */
+/** Returns the paths of the image for a machine, in a format for `docker load` and `podman load`, and of its list of components; none for musl. */
 export function makeImage(target: Target, { work, out }: Folders): readonly string[] {
   if (target.libc === 'musl') return []
   const dir = mkdtempSync(join(work, 'image-'))
@@ -43,21 +55,34 @@ export function makeImage(target: Target, { work, out }: Folders): readonly stri
     { file: base, comment: 'C and C++ library of Debian, Node' },
     { file: program, comment: `sluice ${version}` }
   ])
-  return [packLayout(layout, join(out, fileOf(target.debian)))]
+  const file = packLayout(layout, join(out, fileOf(target.debian)))
+  const contents = [...programContents(join(dir, home), target), ...systemLibraries.map(libraryPart(target))]
+  return [file, writeSbom(file, contents, 'container')]
 }
 
-/** Returns the path of one multi-platform image for a registry. */
-export function makeJointImage({ work, out }: Folders, machines: readonly Target[]): string {
+/** Returns the paths of one multi-platform image for a registry, and of its list, which names the images of the machines. */
+export function makeJointImage({ work, out }: Folders, machines: readonly Target[]): readonly string[] {
   const layout = mkdtempSync(join(work, 'layout-'))
   joinLayouts(
     layout,
     machines.map(({ debian }) => join(out, fileOf(debian)))
   )
-  return packLayout(layout, join(out, fileOf('all')))
+  const images = machines.map(({ debian }): Part => {
+    const name = fileOf(debian)
+    return {
+      kind: 'container',
+      name,
+      version,
+      sha256: sha256Of(join(out, name)),
+      note: `see ${name}.cdx.json`
+    }
+  })
+  const file = packLayout(layout, join(out, fileOf('all')))
+  return [file, writeSbom(file, images, 'container')]
 }
 
 function writeRoot(dir: string, target: Target): void {
-  for (const name of ['libc6', 'libstdc++6', 'libgcc-s1']) copyLibraries(dir, name, target)
+  for (const name of systemLibraries) copyLibraries(dir, name, target)
   const program = join(dir, home, 'dist/kernel/bin.js')
   mkdirSync(join(dir, home), { recursive: true })
   writeTree(join(dir, home), target)

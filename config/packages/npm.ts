@@ -5,9 +5,11 @@ import { join } from 'node:path'
 import { filesReadFor } from './consumer.ts'
 import { copyDependencies, copyPrebuilds } from './dependencies.ts'
 import { engineOf } from './engine.ts'
+import { programContents } from './program-contents.ts'
 import { epoch, type Folders, root, run } from './run.ts'
 import { targets } from './targets.ts'
 import { ownFiles } from './tree.ts'
+import { writeSbom } from './write-sbom.ts'
 
 /** Packages that only compilers and installation use. @types/better-sqlite3 needs Node's types, which its user has. */
 const notRun = ['node-addon-api', 'node-api-headers', 'cross-env', '@types/node']
@@ -15,8 +17,8 @@ const notRun = ['node-addon-api', 'node-api-headers', 'cross-env', '@types/node'
 /** Contains the engines for every machine that the libraries support. */
 const unused = /^native\/|\.map$/
 
-/** Returns the path of the package. */
-export function makeNpm({ work, out }: Folders): string {
+/** Returns the paths of the package and of its list of components. */
+export function makeNpm({ work, out }: Folders): readonly string[] {
   const dir = join(work, 'npm')
   for (const file of ownFiles().filter(file => !unused.test(file))) cpSync(join(root, file), join(dir, file))
   copyDependencies(dir, { without: notRun, types: 'with types' })
@@ -46,7 +48,8 @@ export function makeNpm({ work, out }: Folders): string {
       env: { SOURCE_DATE_EPOCH: epoch }
     })
   ) as [{ filename: string }]
-  return join(out, filename)
+  const file = join(out, filename)
+  return [file, writeSbom(file, programContents(dir, null))]
 }
 
 /** Deletes declarations that the compiler never reads for a consumer that imports every export. */

@@ -1,8 +1,10 @@
 // Builds the .rpm packages from the same files as the .deb. Uses rpmbuild, which needs neither root nor an rpm database.
 import { globSync, lstatSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { type Part, programContents } from './program-contents.ts'
 import { epoch, type Folders, run } from './run.ts'
 import {
+  home,
   maintainer,
   programDescription,
   programSummary,
@@ -15,6 +17,7 @@ import {
   writeService
 } from './system.ts'
 import type { Target } from './targets.ts'
+import { writeSbom } from './write-sbom.ts'
 
 const rpmVersion = `${systemVersion}-${revision}`
 
@@ -22,15 +25,15 @@ const rpmVersion = `${systemVersion}-${revision}`
 export function makeRpms(target: Target, folders: Folders): readonly string[] {
   if (target.libc === 'musl') return []
   return [
-    programPackage(target, folders),
-    ...services.map(service => servicePackage(service, target, folders))
+    ...programPackage(target, folders),
+    ...services.flatMap(service => servicePackage(service, target, folders))
   ]
 }
 
 /** Libraries that Node and the prebuilds of better-sqlite3 and argon2 need, by their rpm names. */
 const libraries = ['libc.so.6(GLIBC_2.34)(64bit)', 'libstdc++.so.6()(64bit)', 'libgcc_s.so.1()(64bit)']
 
-function programPackage(target: Target, folders: Folders): string {
+function programPackage(target: Target, folders: Folders): readonly string[] {
   const dir = join(folders.work, 'rpm', 'files')
   writeProgram(dir, target, 'site-functions')
   const spec = {
@@ -39,6 +42,7 @@ function programPackage(target: Target, folders: Folders): string {
     scripts: '',
     summary: programSummary,
     text: programDescription,
+    contents: programContents(join(dir, home), target),
     files: ['/usr/lib/sluice', '/usr/bin/sluice', ...sharedFiles(dir)]
   }
   return pack(spec, target, folders)
@@ -51,7 +55,7 @@ const sharedFiles = (dir: string): string[] =>
     .map(path => `/${path}`)
     .sort()
 
-function servicePackage(service: Service, target: Target, folders: Folders): string {
+function servicePackage(service: Service, target: Target, folders: Folders): readonly string[] {
   const { name, config, summary, description } = service
   writeService(join(folders.work, 'rpm', 'files'), service)
   const spec = {
@@ -60,6 +64,7 @@ function servicePackage(service: Service, target: Target, folders: Folders): str
     scripts: scriptsOf(service),
     summary,
     text: description,
+    contents: [],
     files: [
       `%license /usr/share/doc/${name}/LICENSE`,
       '%dir /etc/sluice',
@@ -78,10 +83,11 @@ interface Spec {
   readonly text: readonly string[]
   readonly files: readonly string[]
   readonly scripts: string
+  readonly contents: readonly Part[]
 }
 
 /** Packs the folder `rpm/files` and deletes it. */
-function pack(spec: Spec, { rpm: architecture }: Target, { work, out }: Folders): string {
+function pack(spec: Spec, { rpm: architecture }: Target, { work, out }: Folders): readonly string[] {
   const top = join(work, 'rpm')
   write(join(top, `${spec.name}.spec`), textOf(spec, join(top, 'files')))
   mkdirSync(join(top, 'BUILD'), { recursive: true })
@@ -108,7 +114,8 @@ function pack(spec: Spec, { rpm: architecture }: Target, { work, out }: Folders)
     remedy: 'install rpm (Debian) or rpm-build (Fedora)'
   })
   rmSync(top, { recursive: true })
-  return join(out, `${spec.name}-${rpmVersion}.${architecture}.rpm`)
+  const file = join(out, `${spec.name}-${rpmVersion}.${architecture}.rpm`)
+  return [file, writeSbom(file, spec.contents)]
 }
 
 /** Returns the spec of a package with its files in a folder. */
@@ -156,7 +163,7 @@ if [ "$1" = 1 ]; then systemctl --no-reload preset ${unit} > /dev/null 2>&1 || :
 %posttrans
 if ${ifSystemd}; then
   systemctl daemon-reload || :
-  systemctl try-restart ${unit} || :
+  timeout 90 systemctl try-restart ${unit} || : # a server may wait for a PostgreSQL that the same transaction upgrades
 fi
 
 %preun

@@ -63,7 +63,7 @@ export const programDescription = [
   'Node, below /usr/lib/sluice.'
 ]
 
-const home = '/usr/lib/sluice'
+export const home = '/usr/lib/sluice'
 
 /**
  * Writes the program below /usr/lib/sluice, with a link in /usr/bin, manual pages and completion. Distributions differ in
@@ -80,7 +80,7 @@ export function writeProgram(dir: string, target: Target, zsh: ZshFolder): void 
 /** Writes the unit that `sluice service install` writes, the user, and the configuration with all its comments. */
 export function writeService(dir: string, service: Service): void {
   const { role, name, user, state, config, dirKey } = service
-  const unit = formatUnit({ role, user, configFile: config }, [
+  const unit = formatUnit({ role, user, configFile: config, notifies: 'itself' }, [
     `${home}/node/bin/node`,
     `${home}/dist/kernel/bin.js`
   ])

@@ -1,13 +1,13 @@
 // Builds the single-file agent: all modules of `sluice agent` in one file that needs only Node.
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { build, type OnLoadResult, type Plugin } from 'esbuild'
+import { build, type OnLoadResult, type Plugin, transform } from 'esbuild'
 import { ownVersion } from '../../../kernel/platform/version.ts'
 import { index } from '../../command-index.ts'
 
 const root = join(import.meta.dirname, '..', '..', '..')
 
-/** The plugins whose commands program.ts can load. */
+/** The plugins with commands that program.ts can load. */
 const commandModules = new Set(['agent', 'doctor', 'metrics'])
 
 /** Modules that read package files get the content as a constant. */
@@ -38,7 +38,20 @@ const hasProto = /\/(wire|control|envelope)\.ts$|^agent\/wire\//
 
 const inOneFile: Plugin = {
   name: 'in-one-file',
-  setup({ onLoad }) {
+  setup({ onLoad, onResolve }) {
+    // prom-client asks it for the active span of exemplars, which only a program with its SDK has.
+    onResolve({ filter: /^@opentelemetry\/api$/ }, ({ path }) => ({ path, namespace: 'no-spans' }))
+    onLoad({ filter: /^/, namespace: 'no-spans' }, () => ({
+      contents: 'export const context = { active() {} }; export const trace = { getSpan() {} }'
+    }))
+    // Without the comments of libraries: V8 keeps the source in memory.
+    onLoad({ filter: /\/node_modules\/.*\.[cm]?js$/ }, async ({ path }): Promise<OnLoadResult> => {
+      const { code } = await transform(readFileSync(path, 'utf8'), {
+        minifyWhitespace: true,
+        legalComments: 'none'
+      })
+      return { contents: code, loader: 'js' }
+    })
     onLoad({ filter: /\.ts$/ }, async ({ path }): Promise<OnLoadResult | null> => {
       const file = path.slice(root.length + 1)
       const constant = constants[file]?.()
@@ -82,6 +95,7 @@ async function bundle(entry: string, first = '') {
     platform: 'node',
     format: 'esm',
     target: 'node24',
+    minifySyntax: true,
     legalComments: 'none', // see `notices`
     plugins: [inOneFile],
     banner: { js: first }

@@ -56,7 +56,7 @@ t.test(
 )
 
 t.test(
-  'with systemd, the installation starts the server, and an upgrade restarts server and agent',
+  'with systemd, the installation starts the server, an upgrade restarts server and agent, and a server that hangs is restarted',
   { skip: noBootedDebian },
   async t => {
     const host = await bootedDebian(t)
@@ -83,6 +83,18 @@ t.test(
     await logOf(t, machine, 'agent').until('control.connected')
     const after = show('show --value --property=InvocationID')
     t.ok(before[0] !== after[0] && before[1] !== after[1], 'both have restarted')
+    t.equal(await deployment.forward(), 'got x')
+
+    t.match(show('show --value --property=StatusText'), [/agents connected/, /^connected to /])
+    const [hung = ''] = show('show --value --property=MainPID')
+    inside('sh', '-c', `kill -STOP ${hung}`)
+    inside(
+      'sh',
+      '-c',
+      `while systemctl show --value --property=MainPID sluice-server | grep -qx ${hung}; do sleep 1; done`
+    )
+    await logOf(t, machine, 'server').until('server.started')
+    t.match(inside('journalctl', '--unit=sluice-server', '--output=cat'), /Watchdog timeout \(limit 30s\)/)
     t.equal(await deployment.forward(), 'got x')
 
     inside('dpkg', '--remove', ...packages)
