@@ -6,7 +6,9 @@ export { Migration } from '@mikro-orm/migrations'
 export type { EntityManager } from '@mikro-orm/sql'
 export { asFunction } from 'awilix'
 export { type Static, type TSchema, Type } from 'typebox'
+export { type DeclaredObject, objectMessages } from '../agent/wire/derived-object.ts'
 export { type DeclaredField, fieldMessage } from '../agent/wire/rule-field.ts'
+export { type DeclaredTargetField, targetFieldMessage } from '../agent/wire/target-field.ts'
 export { type Clock, timestamp } from '../kernel/base/clock.ts'
 export { defineCode, type ErrorCode, Fault } from '../kernel/base/errors.ts'
 export type { Log } from '../kernel/base/log.ts'
@@ -37,6 +39,8 @@ export {
   respond
 } from '../kernel/wire/message.ts'
 export type { Setup, SignedIn, SignIn, SignInCall } from './auth/exports.ts'
+export * as auth from './auth/exports.ts'
+export { type ErrorExplanation, errorExplanationSlot } from './cli/error-explanation.ts'
 export * as clients from './clients/exports.ts'
 export {
   type ConsoleApi,
@@ -44,8 +48,11 @@ export {
   type ConsoleContext,
   type ConsoleElement,
   type ConsolePage,
+  type ConsoleStep,
   consoleCardSlot,
-  consolePageSlot
+  consolePageSlot,
+  consoleStepSlot,
+  type StepElement
 } from './console/exports.ts'
 export type * as grants from './grants/exports.ts'
 export {
@@ -59,6 +66,10 @@ export {
   decisionSlot,
   defineStream,
   documentSchemaSlot,
+  type Expiring,
+  type ExpiryPage,
+  type ExpirySource,
+  expirySlot,
   FormFile,
   type GivenField,
   Html,
@@ -69,6 +80,11 @@ export {
   listOptionSlots,
   managesAll,
   managesUsers,
+  type Notice,
+  type NoticeSource,
+  type NoticeSubject,
+  type Notices,
+  noticeKind,
   openAssets,
   openNetworks,
   page,
@@ -84,5 +100,6 @@ export {
 } from './http/exports.ts'
 export * as quota from './quota/exports.ts'
 export * as rules from './rules/exports.ts'
+export type { Secrets } from './secrets/exports.ts'
 export * as stats from './stats/exports.ts'
 export * as users from './users/exports.ts'

@@ -71,6 +71,7 @@ const update = defineRoute({
   url,
   action: 'settings.update',
   access: 'superadmin',
+  needsFresh: true,
   summary: 'Sets the endpoint in enrollment URIs.',
   description:
     'Sets the override, or clears it with null. The record may be sent back: its `override` is set, other fields are ignored.',

@@ -5,6 +5,7 @@ import { Type, Yes } from '../../kernel/cli/args.ts'
 import { type Api, type CommandCall, defineCommand, type Print } from '../../kernel/cli/command.ts'
 import {
   deliveryArgs,
+  documentClientsSlot,
   documentKindSlot,
   documentPlaceSlot,
   liveTrafficSlot
@@ -29,7 +30,7 @@ const ExitCode = Type.Optional(
   Type.Boolean({ description: `Exit with ${differenceExit} if something differs.` })
 )
 
-const reads = [documentKindSlot, documentPlaceSlot, liveTrafficSlot] // includes the slots that kinds read
+const reads = [documentKindSlot, documentPlaceSlot, documentClientsSlot, liveTrafficSlot] // includes the slots that kinds read
 
 const renewMs = 20_000
 
@@ -77,9 +78,11 @@ const exportAll = defineCommand({
   reads,
   async run(call) {
     const context = await openDocumentContext(call)
-    const lists = listKinds(call).map(
-      async kind => [kind.name, (await kind.list(context)).map(item => kind.format(item, context))] as const
-    )
+    const lists = listKinds(call).map(async kind => {
+      const items = await kind.list(context)
+      const shown = items.filter(({ isImplicit = false }) => !isImplicit)
+      return [kind.name, shown.map(item => kind.format(item, context))] as const
+    })
     const document: Document = Object.fromEntries(await Promise.all(lists))
     const { format = call.print.format === 'json' ? 'json' : 'toml' } = call.args
     call.print.text(formatDocument(document, format))
@@ -95,7 +98,7 @@ const diff = defineCommand({
   reads,
   async run(call) {
     const { file, prune, exit_code: isExitCode = false } = call.args
-    const { entries, delivery } = readDocument(file, listKindNames(call))
+    const { entries, delivery } = await readDocument(file, listKindNames(call))
     const context = await openDocumentContext(call, delivery)
     const plan = await makePlan(entries, prune ? 'prune' : 'keep', context)
     printPlan(plan, call.print)
@@ -116,7 +119,7 @@ const apply = defineCommand({
   reads,
   async run(call) {
     const { file, prune, if_offline, existing, ack_timeout_secs } = call.args
-    const { entries, delivery } = readDocument(file, listKindNames(call))
+    const { entries, delivery } = await readDocument(file, listKindNames(call))
     const given = Object.entries({ if_offline, existing, ack_timeout_secs }).filter(
       ([, value]) => value != null
     )

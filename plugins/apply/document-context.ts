@@ -53,7 +53,8 @@ export async function openDocumentContext(
     },
     clientName: id => findClientName(clients, id),
     defaults: kind => kindOf(kind)?.defaults ?? {},
-    distinguishing: kind => kindOf(kind)?.distinguishing ?? []
+    distinguishing: kind => kindOf(kind)?.distinguishing ?? [],
+    readOnly: kind => kindOf(kind)?.read_only ?? null
   }
 }
 

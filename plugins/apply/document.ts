@@ -1,7 +1,7 @@
 // The file of `apply`, `export` and `diff`: one TOML or JSON document with a list of entries for each kind.
 import { parse as parseToml, stringify } from 'smol-toml'
 import { Fault, invalidSchema } from '../../kernel/base/errors.ts'
-import { readText } from '../../kernel/base/read-text.ts'
+import { readFileArgument } from '../cli/command-exports.ts'
 import {
   type DeliveryOptions,
   type DocumentEntry,
@@ -18,8 +18,8 @@ export interface DocumentFile {
 }
 
 /** Throws `validation.schema` if the file cannot be read or has lists of other kinds. */
-export function readDocument(file: string, kinds: readonly string[]): DocumentFile {
-  const properties = Object.entries(parse(file))
+export async function readDocument(file: string, kinds: readonly string[]): Promise<DocumentFile> {
+  const properties = Object.entries(parse(file, await readFileArgument(file)))
   const lists = properties.filter(([key]) => !(key in deliveryArgs))
   const problems = lists.flatMap(([key, entries]) => {
     if (!kinds.includes(key)) return [`${key} must be one of ${kinds.join(', ')}`]
@@ -32,16 +32,30 @@ export function readDocument(file: string, kinds: readonly string[]): DocumentFi
   return { entries: Object.fromEntries(lists) as Document, delivery: Object.fromEntries(delivery) }
 }
 
-function parse(file: string): object {
+function parse(file: string, text: string): object {
   try {
-    const text = readText(file === '-' ? 0 : file)
     return Object(
-      JSON.parse(/^\s*\{/.test(text) ? text : JSON.stringify(parseToml(text), stringifyNonFinite))
+      /^\s*\{/.test(text) ? parseJson(text) : JSON.parse(JSON.stringify(parseToml(text), stringifyNonFinite))
     )
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause)
     throw new Fault(invalidSchema, `${file} cannot be read: ${why}`, { cause })
   }
+}
+
+/** Throws for a repeated key, like the parser of TOML: `JSON.parse` would drop all values but the last. */
+function parseJson(text: string): unknown {
+  const value: unknown = JSON.parse(text)
+  const levels: Set<string>[] = []
+  let key = ''
+  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}:]/g))
+    if (token === '{') levels.push(new Set())
+    else if (token === '}') levels.pop()
+    else if (token !== ':') key = token
+    else if (levels.at(-1)?.has(JSON.parse(key)))
+      throw new SyntaxError(`the key ${key} is repeated; remove one`)
+    else levels.at(-1)?.add(JSON.parse(key))
+  return value
 }
 
 /** Turns numbers that JSON lacks into text. Times of TOML become text anyway. */

@@ -53,7 +53,8 @@ export async function makePlan(
       else if (pair.from?.unsettled)
         unsettled.push(`${kind.label(pair.wanted, context)} is ${pair.from.unsettled}`)
     }
-    if (prune === 'prune') for (const item of left) deletions.unshift(await makeDeletion(kind, item, context))
+    const surplus = prune === 'prune' ? [...left].filter(({ isImplicit = false }) => !isImplicit) : []
+    for (const item of surplus) deletions.unshift(await makeDeletion(kind, item, context))
   }
   return { steps: [...steps, ...deletions], unsettled }
 }

@@ -16,7 +16,7 @@ export default definePlugin<Deps>({
   version: '1.0.0',
   description: 'Applies a document of rules, grants and other objects, one run at a time.',
   kernel: '^2.0.0',
-  needs: { http: '^1.0.0', users: '^1.0.0', clients: '^1.0.0', rules: '^1.0.0' },
+  needs: { cli: '^1.0.0', http: '^1.0.0', users: '^1.0.0', clients: '^1.0.0', rules: '^1.0.0' },
   codes: [applyInProgress],
   store: { entities: [Lease], migrations: [{ name: '0001-apply', class: Apply0001 }] },
   services: { leases: asFunction(openLeases).singleton() },

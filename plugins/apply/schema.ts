@@ -42,6 +42,10 @@ export const KindRow = closed(
     distinguishing: Type.Array(Type.String(), {
       description: 'Properties of plugins that distinguish otherwise equal objects.',
       examples: [['sni_pattern']]
+    }),
+    read_only: Type.Array(Type.String(), {
+      description: 'Properties of parts of an object that only records show.',
+      examples: [['targets.health']]
     })
   },
   { $id: 'DocumentKind' }
@@ -52,5 +56,6 @@ export const kindRows = (filled: SlotReader): KindRow[] =>
   filled(documentSchemaSlot).map(({ value }) => ({
     name: value.name,
     defaults: { ...value.defaults?.() },
-    distinguishing: [...(value.distinguishing?.() ?? [])]
+    distinguishing: [...(value.distinguishing?.() ?? [])],
+    read_only: [...(value.readOnly?.() ?? [])]
   }))

@@ -1,5 +1,6 @@
 // Users in the document, matched by user_id. The document has no passwords or tokens, so a new user has none.
 import { isDeepStrictEqual } from 'node:util'
+import { Fault, invalidSchema } from '../../kernel/base/errors.ts'
 import {
   type DocumentContext,
   type DocumentEntry,
@@ -19,13 +20,14 @@ export const usersKind = documentKindSlot.fill({
     return (await context.api.list<DocumentEntry>('/v1/users')).map(row => toItem(row, context))
   },
   parse: toItem,
-  format({ body: { user_id, display_name, role, disabled, ...fields } }, context) {
+  format({ body: { user_id, display_name, role, kind, disabled, ...fields } }, context) {
     const absent = context.defaults(name)
     const present = Object.entries(fields).filter(([key, value]) => !isDeepStrictEqual(value, absent[key]))
     return {
       user_id,
       display_name,
       ...(role !== 'user' && { role }),
+      ...(kind !== 'user' && { kind }),
       ...(disabled === true && { disabled }),
       ...Object.fromEntries(present)
     }
@@ -41,7 +43,10 @@ export const usersKind = documentKindSlot.fill({
     await context.api.send('POST', '/v1/users', body)
     if (isDisabled) await update(item, { role, disabled }, context)
   },
-  change: (from, to, context) => () => update(to, makeMergePatch(from.body, to.body) as object, context),
+  change(from, to, context) {
+    refuseOtherKind(from, to)
+    return () => update(to, makeMergePatch(from.body, to.body) as object, context)
+  },
   async liveTraffic({ key }, { api, filled }) {
     const rules = await api.list<{ rule_id: string }>(`/v1/rules?owner=${encodeURIComponent(key)}`)
     const counts = filled(liveTrafficSlot).flatMap(({ value: count }) =>
@@ -53,10 +58,18 @@ export const usersKind = documentKindSlot.fill({
 })
 
 function toItem(row: DocumentEntry, context: DocumentContext): DocumentItem {
-  const { user_id, display_name, role = 'user', disabled = false } = row
+  const { user_id, display_name, role = 'user', kind = 'user', disabled = false } = row
   const fields = Object.entries(context.defaults(name)).map(([key, absent]) => [key, row[key] ?? absent])
-  const body = { user_id, display_name, role, disabled, ...Object.fromEntries(fields) }
+  const body = { user_id, display_name, role, kind, disabled, ...Object.fromEntries(fields) }
   return { key: String(user_id), body, id: '' }
+}
+
+function refuseOtherKind({ key, body: from }: DocumentItem, { body: to }: DocumentItem): void {
+  if (from['kind'] !== to['kind'])
+    throw new Fault(
+      invalidSchema,
+      `users: ${key} has kind "${from['kind']}", which cannot change to "${to['kind']}"; write its kind, or delete it first`
+    )
 }
 
 const pathOf = (userId: string): string => `/v1/users/${encodeURIComponent(userId)}`

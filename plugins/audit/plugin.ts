@@ -1,12 +1,11 @@
 import { asFunction } from 'awilix'
 import { metricsSlot } from '../../kernel/metrics.ts'
 import { definePlugin } from '../../kernel/plugin.ts'
-import { decisionSlot } from '../http/exports.ts'
+import { requiredDecisionSlot } from '../http/exports.ts'
 import { openAuditLog } from './audit-log.ts'
 import { commands } from './commands.ts'
 import { Entry } from './entities.ts'
 import { Audit0001 } from './migrations/0001-entry.ts'
-import { Audit0002 } from './migrations/0002-resources.ts'
 import { keys } from './retention.ts'
 import { type RouteDeps, routes } from './routes.ts'
 import { invalidOutcome } from './schema.ts'
@@ -24,14 +23,11 @@ export default definePlugin<RouteDeps>({
   codes: [invalidOutcome],
   store: {
     entities: [Entry],
-    migrations: [
-      { name: '0001-entry', class: Audit0001 },
-      { name: '0002-resources', class: Audit0002 }
-    ]
+    migrations: [{ name: '0001-entry', class: Audit0001 }]
   },
   services: { auditLog: asFunction(openAuditLog).singleton() },
   fills: [
-    decisionSlot.fillWith(({ auditLog }: RouteDeps) => auditLog.sink),
+    requiredDecisionSlot.fillWith(({ auditLog }: RouteDeps) => auditLog.sink),
     metricsSlot.fillWith(({ auditLog }: RouteDeps) => auditLog.metrics)
   ],
   routes,

@@ -103,7 +103,9 @@ async function addToCount(entry: Entry, by: number, em: EntityManager): Promise<
 }
 
 function aggregateKey(refusal: Entry): string {
-  const { actor, action, reason, remoteAddr } = refusal
-  const caller = actor == null ? `address ${networkOf(remoteAddr ?? 'others')}` : `user ${actor} ${action}`
+  const { actor, action, reason, remoteAddr, resourceId = null } = refusal
+  const about = resourceId === null ? '' : ` about ${resourceId}` // of a sign-in with the right password
+  const caller =
+    actor == null ? `address ${networkOf(remoteAddr ?? 'others')}${about}` : `user ${actor} ${action}`
   return `${toMinute(refusal)} ${caller} ${reason}`
 }

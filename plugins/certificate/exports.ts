@@ -20,6 +20,7 @@ export type { LiveRotation } from './live-rotation.ts'
 export { type CertificateSet, readCertificates, replaceSealed } from './sealed-certificates.ts'
 export { endpointForm, endpointsIn, isEndpoint, type keys, settingsIn } from './settings.ts'
 export { pinnedSlot } from './slots.ts'
+export { makeStoreKey, readStoreKey, type StoreKey, storeKeyFile, storeKeyUnusable } from './store-key.ts'
 
 /**
  * Returns the certificate that a server with these top-level keys would serve; null if none was made yet, or if it is in

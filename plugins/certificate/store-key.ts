@@ -1,4 +1,5 @@
-// Servers that share a store seal the private keys in it with this key. Each has it in a file of its data directory.
+// Seals private keys in a store that servers share, and secrets of plugins in every store. Each server has the key in a file
+// of its data directory.
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -24,8 +25,7 @@ export interface StoreKey {
 export const storeKeyFile = (dir: string): string => join(dir, 'store.key')
 
 /** Returns null if the data directory has no key. Throws Fault for a file that is not a key or that others may read. */
-export function readStoreKey(dir: string): StoreKey | null {
-  const file = storeKeyFile(dir)
+export function readStoreKey(dir: string, file = storeKeyFile(dir)): StoreKey | null {
   if (!existsSync(file)) return null
   const text = contentOf(file)
   if (/^[\w-]{43}$/.test(text)) return keyOf(Buffer.from(text, 'base64url'))

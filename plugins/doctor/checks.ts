@@ -2,6 +2,7 @@
 import { credentials, users } from './checks/access.ts'
 import { agent, journal } from './checks/agent.ts'
 import { api, certificate } from './checks/certificates.ts'
+import { channels } from './checks/channels.ts'
 import { approvals, clients, enrollments } from './checks/clients.ts'
 import { clock } from './checks/clock.ts'
 import { directory, disk } from './checks/directory.ts'
@@ -34,7 +35,8 @@ const serverChecks = [
   targets,
   quotas,
   users,
-  credentials
+  credentials,
+  channels
 ]
 const agentChecks = [agent, guardrails, journal, rulePorts, resolver, network]
 const processChecks = [engine, descriptors, memory, settings, unit]

@@ -7,7 +7,7 @@ export interface DoctorContext {
   readonly role: 'server' | 'agent'
   /** The data directory of the server, or the state directory of the agent. */
   readonly dir: string
-  /** Top-level keys of the configuration, validated, with defaults. */
+  /** Top-level keys of the configuration, validated, with defaults. `plugins` of a server has the keys of each plugin by its name. */
   readonly keys: Readonly<Record<string, unknown>>
   /** True if another process has locked the directory: a running server or agent, or a command such as restore. */
   readonly isRunning: boolean

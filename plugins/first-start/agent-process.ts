@@ -36,7 +36,7 @@ export async function enrollAgent(uri: string, stateDir: string, endpoint: strin
   child.stdin?.end(`${uri.replace(/^svc:\/\/[^/]+/, `svc://${endpoint}`)}\n`)
   const [code] = await once(child, 'exit')
   if (code !== 0) throw new Fault(internal, `the local agent could not enroll: exit ${code}`)
-  const { readBundle, writeBundle } = await import('../../agent/link/bundle.ts')
+  const { readBundle, writeBundle } = await import('../../agent/stream/bundle.ts')
   const file = join(stateDir, 'bundle.json')
   const bundle = readBundle(file)
   if (bundle) writeBundle(file, { ...bundle, server_endpoint: endpoint })

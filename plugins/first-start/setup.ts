@@ -125,7 +125,7 @@ const serviceSteps = [
   'systemctl daemon-reload && systemctl enable --now sluice-server'
 ]
 
-/** True if root writes the configuration of the systemd unit, whose data must be where the unit may write. */
+/** True if root writes the configuration of the systemd unit. Its data must be where the unit may write. */
 const isForService = ({ keys }: Call, file: string | undefined): boolean =>
   file === serviceConfig && !existsSync(file) && process.getuid?.() === 0 && keys()['data_dir'] === undefined
 

@@ -3,7 +3,7 @@ import { Fault, wrongUsage } from '../../kernel/base/errors.ts'
 import { Type } from '../../kernel/cli/args.ts'
 import type { Api } from '../../kernel/cli/command.ts'
 import { isId } from '../../kernel/platform/id.ts'
-import { findClientId } from '../clients/exports.ts'
+import { findClientId } from '../clients/command-exports.ts'
 import { documentPlaceSlot, type PushOptions, pushOptionsSlot } from '../rules/command-exports.ts'
 import type { Clients } from './group-clients.ts'
 

@@ -1,6 +1,6 @@
 import { Type } from '../../kernel/cli/args.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
-import { ClientArg, findClientId } from '../clients/exports.ts'
+import { ClientArg, findClientId } from '../clients/command-exports.ts'
 import { absoluteTime } from '../http/command-exports.ts'
 import { healthCsv } from './health-csv.ts'
 

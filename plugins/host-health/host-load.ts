@@ -9,7 +9,8 @@ export function openHostLoad(): () => Promise<HostLoad> {
   let before = cpuTimes()
   return async () => {
     const now = cpuTimes()
-    const [busy, all] = [now.busy - before.busy, now.all - before.all]
+    const busy = now.busy - before.busy
+    const all = now.all - before.all
     before = now
     const memory_total_bytes = totalmem()
     const open_descriptors = await openDescriptors()
@@ -28,7 +29,8 @@ interface CpuTimes {
 }
 
 function cpuTimes(): CpuTimes {
-  let [busy, all] = [0, 0]
+  let busy = 0
+  let all = 0
   for (const { times } of cpus()) {
     const used = times.user + times.nice + times.sys + times.irq
     busy += used

@@ -98,7 +98,8 @@ function recordRedial(
   call: AgentCall
 ): void {
   const { redialed } = agentState(call)
-  const [old, next] = [rule.targets[from], rule.targets[to]]
+  const old = rule.targets[from]
+  const next = rule.targets[to]
   if (!old || !next) return
   const written = redialed.get(rule.id) ?? new Map<string, number>()
   const key = addresses.join(' ')

@@ -30,7 +30,7 @@ const journal = defineCommand({
   args: Type.Object({
     rule: RuleArg,
     since: Type.Optional(
-      Type.String({ description: 'The oldest time: 2026-01-31T12:00:00Z, or 90m, 12h, 7d ago.' })
+      Type.String({ description: 'The oldest time: 2026-01-31T12:00:00Z, or 90m, 12h, 7d, 2w ago.' })
     ),
     until: Type.Optional(Type.String({ description: 'The newest time, in the same form.' })),
     kind: Type.Optional(

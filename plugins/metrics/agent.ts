@@ -102,11 +102,19 @@ const bounded = ({ by, value }: PluginMetrics): PluginMetrics => ({
 /** Merges the counters of a run into one sum of earlier runs, because a rule may be reopened without bound. */
 function addRun(run: Counters, earlier: Counters | undefined): Counters {
   if (!earlier) return { ...run, ports: [total(run.ports)], targets: [] }
+  const diverts = Map.groupBy([...run.diverts, ...earlier.diverts], ({ name }) => name)
   const reasons = new Set([...Object.keys(run.rejected), ...Object.keys(earlier.rejected)])
   return {
     ...run,
     ports: [total([...run.ports, ...earlier.ports])],
     targets: [],
+    diverts: [...diverts].map(([name, all]) => ({
+      name,
+      bytesIn: addUp(all, one => one.bytesIn),
+      bytesOut: addUp(all, one => one.bytesOut),
+      connectionsTotal: addUp(all, one => one.connectionsTotal),
+      active: addUp(all, one => one.active)
+    })),
     connectionsTotal: run.connectionsTotal + earlier.connectionsTotal,
     dnsFailures: run.dnsFailures + earlier.dnsFailures,
     targetFailovers: run.targetFailovers + earlier.targetFailovers,

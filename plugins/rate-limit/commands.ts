@@ -1,6 +1,6 @@
 import { Type } from '../../kernel/cli/args.ts'
 import { type Api, defineCommand } from '../../kernel/cli/command.ts'
-import { ClientArg, findClientId } from '../clients/exports.ts'
+import { ClientArg, findClientId } from '../clients/command-exports.ts'
 import { findRuleId, pushOptionsSlot, RuleArg } from '../rules/command-exports.ts'
 import { UserArg } from '../users/command-exports.ts'
 import { ownerLimitsKind } from './document-kind.ts'

@@ -41,7 +41,8 @@ function parseWindow(text: string): Hours['windows'][number] {
 function parseDays(text: string): Hours['windows'][number]['days'] | null {
   const [first = '', last = first, ...more] = text.split('-')
   const known: readonly string[] = days
-  const [from, to] = [first, last].map(day => known.indexOf(day))
-  if (from === undefined || to === undefined || from < 0 || to < 0 || more.length > 0) return null
+  const from = known.indexOf(first)
+  const to = known.indexOf(last)
+  if (from < 0 || to < 0 || more.length > 0) return null
   return [...days, ...days].slice(from, (to < from ? to + days.length : to) + 1)
 }

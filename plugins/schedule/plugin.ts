@@ -1,8 +1,10 @@
 import { asFunction } from 'awilix'
 import { definePlugin } from '../../kernel/plugin.ts'
+import { expirySlot } from '../http/exports.ts'
 import { fills as commandFills } from './commands.ts'
 import { RuleTimes } from './entities.ts'
 import { keys, openExpiry } from './expiry.ts'
+import { ruleExpiry } from './expiry-source.ts'
 import { explains } from './explain.ts'
 import { Schedule0001 } from './migrations/0001-schedule.ts'
 import { codes, type Deps, ruleFields } from './rule-fields.ts'
@@ -18,7 +20,7 @@ export default definePlugin<Deps>({
   codes,
   store: { entities: [RuleTimes], migrations: [{ name: '0001-schedule', class: Schedule0001 }] },
   services: { expiry: asFunction(openExpiry).singleton() },
-  fills: [...ruleFields, ...states, explains, ...commandFills],
+  fills: [...ruleFields, ...states, explains, expirySlot.fill(ruleExpiry), ...commandFills],
   async start({ deps: { expiry }, defer }) {
     defer(() => void expiry.stop())
     await expiry.run()

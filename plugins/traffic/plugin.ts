@@ -6,7 +6,6 @@ import { removalSlot } from '../users/exports.ts'
 import { commands } from './commands.ts'
 import { TrafficPending, TrafficRemovedRule, TrafficSample, TrafficSeries } from './entities.ts'
 import { Traffic0001 } from './migrations/0001-traffic.ts'
-import { Traffic0002 } from './migrations/0002-history.ts'
 import { routes } from './routes.ts'
 import { openTraffic, type Traffic } from './traffic.ts'
 import { invalidBucket, outOfRetention } from './window.ts'
@@ -27,10 +26,7 @@ export default definePlugin<Deps>({
   codes: [invalidBucket, outOfRetention],
   store: {
     entities: [TrafficSeries, TrafficSample, TrafficPending, TrafficRemovedRule],
-    migrations: [
-      { name: '0001-traffic', class: Traffic0001 },
-      { name: '0002-history', class: Traffic0002 }
-    ]
+    migrations: [{ name: '0001-traffic', class: Traffic0001 }]
   },
   services: { traffic: asFunction(openTraffic).singleton() },
   fills: [

@@ -1,7 +1,7 @@
 import { Type } from '../../kernel/cli/args.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
 import { parseDuration } from '../cli/command-exports.ts'
-import { ClientArg, findClientId } from '../clients/exports.ts'
+import { ClientArg, findClientId } from '../clients/command-exports.ts'
 
 const columns = ['client_name', 'until', 'connections', 'new_connections', 'within_secs', 'made_by', 'reason']
 

@@ -4,6 +4,7 @@ import { plugins as builtin } from '../../../config/plugins.ts'
 import { Fault } from '../../../kernel/base/errors.ts'
 import type { Api } from '../../../kernel/cli/command.ts'
 import { inDependencyOrder } from '../../../kernel/dependency-order.ts'
+import type { Plugin } from '../../../kernel/plugin.ts'
 import { kernelCodes } from '../../../kernel/plugin-problems.ts'
 import type { SlotReader } from '../../../kernel/slot.ts'
 import { type KitServer, testAgent, testServer } from '../../../kit/public.ts'
@@ -21,15 +22,16 @@ export async function exportOf(context: DocumentContext): Promise<Document> {
   return Object.fromEntries(await Promise.all(lists))
 }
 
-export async function applyFixture(t: Test) {
-  const app = await testServer(t)
+export async function applyFixture(t: Test, plugins: readonly Plugin[] = [], capabilities: object = {}) {
+  const app = await testServer(t, { plugins })
   const { clientId } = await testAgent(t, app, 'paris', {
     version: '2.0.0',
     capabilities: {
       [rateLimit.id]: '2.0.0',
       'rule.sni': '2.0.0',
       'rule.target-filter': '2.0.0',
-      'traffic.quota': '2.0.0'
+      'traffic.quota': '2.0.0',
+      ...capabilities
     }
   })
   const context = await openDocumentContext({ api: apiOf(app), filled })

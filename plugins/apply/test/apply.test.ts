@@ -3,6 +3,7 @@ import t from 'tap'
 import { Client } from '../../../kernel/identity/entities.ts'
 import { insertClient } from '../../../kit/test-server.ts'
 import { isOnPostgres } from '../../../kit/test-store.ts'
+import { color, colors } from '../../rules/test/colors.ts'
 import { type Document, formatDocument, readDocument } from '../document.ts'
 import { listKinds, openDocumentContext } from '../document-context.ts'
 import { makePlan, type Step } from '../plan.ts'
@@ -10,7 +11,7 @@ import { apiOf, applyFixture, exportOf, filled } from './apply-fixture.ts'
 
 const target = (port: number) => [{ host: '10.0.0.1', port }]
 const web = { client: 'paris', listen_port: 8080, targets: target(80) }
-const kindNames = ['users', 'grants', 'quotas', 'owner_limits', 'rules']
+const kindNames = ['users', 'grants', 'quotas', 'owner_limits', 'rules', 'link_endpoints', 'links']
 const summaryOf = (plan: readonly Step[]) => plan.map(({ verb, label }) => `${verb} ${label}`)
 
 t.test('a plan lists the differences, and is empty after it was applied', async t => {
@@ -37,6 +38,48 @@ t.test('a plan lists the differences, and is empty after it was applied', async 
   )
   await run(changed)
   t.same(await plan(changed), [])
+})
+
+t.test('properties that plugins add to targets are compared in one spelling, and exported', async t => {
+  const { id, since } = color.capability
+  const { app, context, plan, run } = await applyFixture(t, [colors], {
+    [id]: since,
+    'rule.multi-target': '2.0.0',
+    'rule.update': '2.1.0'
+  })
+  const colored = (...colors: (string | undefined)[]) => ({
+    rules: [{ ...web, targets: colors.map((color, i) => ({ ...target(80 + i)[0], color })) }]
+  })
+
+  await run(colored('Red', undefined))
+  t.same(await plan(colored('red', 'plain')), [])
+  const [rule] = (await exportOf(context))['rules'] ?? []
+  t.match(rule, { targets: [{ host: '10.0.0.1', port: 80, priority: 0, color: 'red' }, { port: 81 }] })
+  t.same(await plan({ rules: [rule ?? {}] }), [])
+  t.same(summaryOf(await plan(colored('red', 'blue'))), ['change rule paris tcp 8080'])
+  await run(colored('red', 'blue'))
+  t.match((await app.call('GET', '/v1/rules')).body, [{ targets: [{ color: 'red' }, { color: 'blue' }] }])
+})
+
+t.test('exit grants name their clients, and are replaced when their entries change', async t => {
+  const { plan, run, context } = await applyFixture(t)
+  const exit = { user_id: 'ann', client: 'paris', use: 'exit', protocols: ['tcp'], entries: ['paris'] }
+  const listen = { ...exit, use: 'listen', entries: null, listen_port_start: 1, listen_port_end: 9 }
+  await run({ users: [{ user_id: 'ann' }], grants: [exit, listen] })
+
+  t.same(await plan({ grants: [listen, exit] }, 'prune'), [])
+  const exported = (await exportOf(context))['grants'] ?? []
+  const { use: _, entries: __, ...shown } = listen
+  const absent = { targets: null, note: null }
+  t.same(exported, [
+    { ...exit, ...absent },
+    { ...shown, ...absent }
+  ])
+  t.same(await plan({ grants: exported }, 'prune'), [])
+  const wider = { grants: [listen, { ...exit, entries: null }] }
+  t.same(summaryOf(await plan(wider, 'prune')), ['replace grant ann paris exit tcp'])
+  await run(wider)
+  t.same(await plan(wider, 'prune'), [])
 })
 
 t.test('objects that are not in the file stay; --prune deletes them, if the file has their kind', async t => {
@@ -348,7 +391,7 @@ t.test('an export that is applied again changes nothing, as TOML and as JSON', a
   t.match(document['rules'], [{ client: 'paris', listen_port: 8080 }, { sni_pattern: '*.example.org' }])
   for (const format of ['toml', 'json'] as const) {
     const dir = t.testdir({ file: formatDocument(document, format) })
-    t.same(summaryOf(await plan(readDocument(`${dir}/file`, kindNames).entries, 'prune')), [], format)
+    t.same(summaryOf(await plan((await readDocument(`${dir}/file`, kindNames)).entries, 'prune')), [], format)
   }
 })
 
@@ -396,15 +439,26 @@ t.test('an invalid file is rejected with the reason', async t => {
   ]
   for (const [file, message] of cases) await t.rejects(plan(file), { message })
   const dir = t.testdir({ 'a.toml': '[[rulez]]\n', 'b.toml': 'rules = 1\n', 'c.toml': '[[' })
-  t.throws(() => readDocument(`${dir}/a.toml`, kindNames), {
+  await t.rejects(readDocument(`${dir}/a.toml`, kindNames), {
     message: /rulez must be one of users, grants, quotas, owner_limits, rules/
   })
-  t.throws(() => readDocument(`${dir}/b.toml`, kindNames), { message: /write \[\[rules\]\]/ })
-  t.throws(() => readDocument(`${dir}/c.toml`, kindNames), { message: /c.toml cannot be read/ })
+  await t.rejects(readDocument(`${dir}/b.toml`, kindNames), { message: /write \[\[rules\]\]/ })
+  await t.rejects(readDocument(`${dir}/c.toml`, kindNames), { message: /c.toml cannot be read/ })
   writeFileSync(`${dir}/d.toml`, Buffer.from('[[users]]\ndisplay_name = "caf\xe9"', 'latin1'))
-  t.throws(() => readDocument(`${dir}/d.toml`, kindNames), {
+  await t.rejects(readDocument(`${dir}/d.toml`, kindNames), {
     message: /d.toml cannot be read: it is not UTF-8; save it/
   })
+})
+
+t.test('a key that JSON has twice is an error, and not a value that gets lost', async t => {
+  const dir = t.testdir({
+    'a.json': '{"rules": [{"client": "paris"}], "users": [], "ru\\u006ces": []}',
+    'b.json': '{"rules": [{"note": "a: {\\"note", "targets": [{"host": "a"}, {"host": "b"}], "note": "b"}]}',
+    'c.json': '{"rules": [{"note": "{\\"note\\": 1, \\"note\\": 2}"}, {"note": "b"}]}'
+  })
+  await t.rejects(readDocument(`${dir}/a.json`, kindNames), { message: /the key "ru\\u006ces" is repeated/ })
+  await t.rejects(readDocument(`${dir}/b.json`, kindNames), { message: /the key "note" is repeated/ })
+  t.match((await readDocument(`${dir}/c.json`, kindNames)).entries, { rules: [{}, { note: 'b' }] })
 })
 
 t.test('a long file is validated in parts, and an error names the place in the whole file', async t => {
@@ -420,14 +474,41 @@ t.test('a long file is validated in parts, and an error names the place in the w
   t.same((await app.call('GET', '/v1/rules')).body, [])
 })
 
+t.test('an impossible user_id is refused before anything is changed', async t => {
+  const { plan, app } = await applyFixture(t)
+  for (const user_id of ['Carol', 'me', '_x', '..', '01K9ZJ4M5N6P7Q8R9S0TABCDEF'])
+    await t.rejects(plan({ users: [{ user_id: 'bob' }, { user_id }], rules: [web] }), {
+      message: /^users\[1\]: user_id/
+    })
+  t.equal((await app.call('GET', '/v1/users/bob')).status, 404)
+})
+
+t.test('a JSON file may begin with a byte order mark, as a TOML file may', async t => {
+  const { plan } = await applyFixture(t)
+  const bom = '\ufeff'
+  const dir = t.testdir({
+    'a.json': `${bom}{"users": [{"user_id": "bob"}]}`,
+    'a.toml': `${bom}[[users]]\nuser_id = "bob"\n`
+  })
+
+  for (const file of ['a.json', 'a.toml'])
+    t.same(summaryOf(await plan((await readDocument(`${dir}/${file}`, kindNames)).entries)), [
+      'create user bob'
+    ])
+})
+
 t.test('times in TOML become text, as in the API', async t => {
   const { plan } = await applyFixture(t)
   const toml =
     'expires_at = 2099-01-01T00:00:00Z\nclient = "paris"\nlisten_port = 1\ntargets = [{ host = "a", port = 1 }]'
   const dir = t.testdir({ 'a.toml': `[[rules]]\n${toml}\n`, 'b.toml': `[[rules]]\nlisten_port = nan\n` })
 
-  t.same(summaryOf(await plan(readDocument(`${dir}/a.toml`, kindNames).entries)), ['create rule paris tcp 1'])
-  await t.rejects(plan(readDocument(`${dir}/b.toml`, kindNames).entries), { message: /^rules\[0\]: / })
+  t.same(summaryOf(await plan((await readDocument(`${dir}/a.toml`, kindNames)).entries)), [
+    'create rule paris tcp 1'
+  ])
+  await t.rejects(plan((await readDocument(`${dir}/b.toml`, kindNames)).entries), {
+    message: /^rules\[0\]: /
+  })
 })
 
 t.test(
@@ -563,4 +644,22 @@ t.test('a group rule is exported with client names, and changed in place for oth
     ['change rule paris tcp 8080 (web)'],
     'its name identifies it, not its clients'
   )
+})
+
+t.test('the kind of a user is written once: a document cannot change it', async t => {
+  const { app, context, plan, run } = await applyFixture(t)
+  const document = { users: [{ user_id: 'ci', display_name: 'CI', kind: 'service' }, { user_id: 'ann' }] }
+
+  await run(document)
+
+  t.match(await app.call('GET', '/v1/users/ci'), { body: { kind: 'service' } })
+  t.same((await exportOf(context))['users'], [
+    { user_id: 'ann', display_name: 'ann' },
+    { user_id: 'ci', display_name: 'CI', kind: 'service' }
+  ])
+  t.same(await plan(document), [])
+  for (const kind of ['user', undefined])
+    await t.rejects(plan({ users: [{ user_id: 'ci', display_name: 'CI', ...(kind && { kind }) }] }), {
+      message: /^users: ci has kind "service", which cannot change to "user"/
+    })
 })

@@ -266,7 +266,15 @@ async function settleFixture(t: Test) {
 }
 
 /** Properties that identify an object or cannot change. */
-const lasting = ['billing_anchor', 'owner', 'clients', 'listen_port_end', 'sni_pattern', 'sni_fallback']
+const lasting = [
+  'billing_anchor',
+  'kind',
+  'owner',
+  'clients',
+  'listen_port_end',
+  'sni_pattern',
+  'sni_fallback'
+]
 
 const describe = (steps: readonly Step[]) =>
   steps.map(({ verb, label, changes }) => [verb, label, ...changes].join(' '))
@@ -298,7 +306,7 @@ for (const from of ['nothing', 'other values'] as const)
     const all = await exported()
     const dir = t.testdir({ toml: formatDocument(all, 'toml'), json: formatDocument(all, 'json') })
     for (const name of ['toml', 'json']) {
-      const { entries } = readDocument(`${dir}/${name}`, kindNames)
+      const { entries } = await readDocument(`${dir}/${name}`, kindNames)
       t.same(describe(await planOf(entries, 'prune')), [], `the export matches, as ${name}`)
     }
     if (from === 'other values') return

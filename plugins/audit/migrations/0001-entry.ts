@@ -15,6 +15,7 @@ export class Audit0001 extends Migration {
       "action" varchar(64) not null,
       "resource_kind" varchar(32) null,
       "resource_id" varchar(255) null,
+      "resource_name" varchar(63) null,
       "outcome" varchar(5) not null,
       "status" int null,
       "reason" varchar(64) null,
@@ -30,5 +31,9 @@ export class Audit0001 extends Migration {
     this.addSql(`create index "audit_entry_action_timestamp_id_index"
       on "audit_entry" ("action", "timestamp", "id")`)
     this.addSql(`create index "audit_entry_request_id_index" on "audit_entry" ("request_id")`)
+    this.addSql(`create index "audit_entry_resource_id_timestamp_id_index"
+      on "audit_entry" ("resource_id", "timestamp", "id")`)
+    this.addSql(`create index "audit_entry_resource_name_timestamp_id_index"
+      on "audit_entry" ("resource_name", "timestamp", "id")`)
   }
 }

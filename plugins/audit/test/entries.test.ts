@@ -3,7 +3,7 @@ import t from 'tap'
 import { Fault, internal } from '../../../kernel/base/errors.ts'
 import { User } from '../../../kernel/identity/entities.ts'
 import { definePlugin } from '../../../kernel/plugin.ts'
-import { decisionSlot } from '../../http/exports.ts'
+import { requiredDecisionSlot } from '../../http/exports.ts'
 import { auditFixture, matchAll } from './fixture.ts'
 
 t.test('a change is one entry with all fields', async t => {
@@ -71,7 +71,7 @@ t.test('a change and its entry are one transaction', async t => {
     kernel: '^2.0.0',
     needs: { http: '^1.0.0', audit: '^1.0.0' }, // so that it runs after audit
     fills: [
-      decisionSlot.fill({
+      requiredDecisionSlot.fill({
         async write({ outcome, status }) {
           if (outcome === 'allow' && status === 201) throw new Fault(internal, 'the last write fails')
         },

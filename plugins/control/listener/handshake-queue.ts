@@ -19,10 +19,12 @@ export interface Newcomer {
   drop(): void
 }
 
+const networkOf = ({ network }: Newcomer): string => network
+
 export class HandshakeQueue {
   readonly #clock: Pick<Clock, 'monotonic' | 'every'>
-  readonly #silent = new FairEviction<Newcomer>(maxSilent)
-  readonly #waiting = new FairEviction<Newcomer>(maxWaiting)
+  readonly #silent = new FairEviction(maxSilent, networkOf)
+  readonly #waiting = new FairEviction(maxWaiting, networkOf)
   readonly #begun = new Map<Newcomer, number>() // to the time; the oldest first
   readonly #ofNetwork = new Map<string, number>() // begun ones
   #stopChecks: (() => unknown) | null = null

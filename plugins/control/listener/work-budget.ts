@@ -1,6 +1,7 @@
 // An agent may use a tenth of a processor. Beyond that its next message waits.
 import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '../../../kernel/base/clock.ts'
+import { currentPayer } from '../../../kernel/base/request-id.ts'
 import type { BoundHandler } from '../../../kernel/wire/message.ts'
 
 const share = 0.1
@@ -27,7 +28,7 @@ export class WorkBudget {
     this.#at = clock.monotonic()
   }
 
-  /** Runs the work and charges its synchronous processor time. */
+  /** Runs the work and charges its synchronous processor time, that of an answer to the user who asked the agent. */
   spend<T>(work: () => T): T {
     if (this.#isSpending) return work()
     this.#isSpending = true
@@ -36,7 +37,8 @@ export class WorkBudget {
       return work()
     } finally {
       this.#isSpending = false
-      this.charge(cpuMsSince(before))
+      const payer = currentPayer.getStore() ?? this
+      payer.charge(cpuMsSince(before))
     }
   }
 

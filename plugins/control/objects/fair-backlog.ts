@@ -1,6 +1,12 @@
 import type { ManagedObject } from '../../../kernel/control/managed-objects.ts'
 import { objectKey } from '../../../kernel/wire/control.ts'
 
+/** Rows that one call of `take` returns. */
+interface Taken {
+  readonly all: number
+  readonly ofLane: number
+}
+
 /**
  * The unsent rows of one client, in a lane for each owner. Lanes take turns, so that an owner with many changes does not
  * delay the others. A lane keeps the order of its changes, and has one row per object.
@@ -8,6 +14,7 @@ import { objectKey } from '../../../kernel/wire/control.ts'
 export class FairBacklog {
   readonly #lanes = new Map<string, Map<string, ManagedObject>>() // the one that was served longest ago is first
   readonly #laneOf = new Map<string, string>() // by object
+  readonly #takenFrom = new WeakMap<ManagedObject, string>() // the lanes of taken rows
   readonly #early = new WeakSet<ManagedObject>() // taken before a change that was made earlier
   #postponed: ManagedObject[] = []
 
@@ -24,24 +31,36 @@ export class FairBacklog {
     this.#laneOf.set(key, lane)
   }
 
-  /** Removes and returns the next rows, in the order of their change. */
-  take(max: number): ManagedObject[] {
+  /**
+   * Removes and returns the next rows, in the order of their change. `isFull` tells whether a lane must wait, after the rows
+   * that were taken so far.
+   */
+  take(max: number, isFull: (lane: string, taken: Taken) => boolean): ManagedObject[] {
     const first = this.#firstRevision()
     const rows = this.#postponed.filter(({ revision }) => revision < first)
     this.#postponed = this.#postponed.filter(({ revision }) => revision >= first)
-    while (rows.length < max) {
-      const next = this.#lanes.entries().next().value
-      if (!next) break
-      const [lane, own] = next
+    const perLane = new Map<string, number>()
+    for (const [lane, own] of this.#lanes) {
+      if (rows.length >= max) break
+      const ofLane = perLane.get(lane) ?? 0
+      if (isFull(lane, { all: rows.length, ofLane })) continue
       const [key = '', row] = own.entries().next().value ?? []
       this.#remove(key)
       this.#lanes.delete(lane)
-      if (own.size > 0) this.#lanes.set(lane, own) // to the end of the order
-      if (row) rows.push(row)
+      if (own.size > 0) this.#lanes.set(lane, own) // to the end of the order, which this loop reaches again
+      perLane.set(lane, ofLane + 1)
+      if (!row) continue
+      this.#takenFrom.set(row, lane)
+      rows.push(row)
     }
     const unsent = this.#firstRevision()
     for (const row of rows) if (row.revision > unsent) this.#early.add(row)
     return rows.sort((a, b) => a.revision - b.revision)
+  }
+
+  /** Returns the lane of a taken row. */
+  laneOf(row: ManagedObject): string {
+    return this.#takenFrom.get(row) ?? ''
   }
 
   /**

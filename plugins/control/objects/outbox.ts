@@ -8,6 +8,7 @@ import { logSendFailed, type OutboxOptions, PushWindow, retryMs } from './push-w
 import { reconcile } from './reconcile.ts'
 
 const rowsPerTurn = 32 // sent before it looks for further changes
+const sharedFrom = 16 // unsent and unanswered rows: owners take turns
 const maxUnrecorded = 256 // reports that are not on disk yet; at this number the agent's next message waits
 
 export class Outbox {
@@ -15,17 +16,19 @@ export class Outbox {
   readonly #window: PushWindow
   readonly #unrecorded = new Set<Promise<void>>()
   #backlog = new FairBacklog()
-  #state: 'reconciling' | 'sending' | 'idle' | 'paused' = 'reconciling'
+  #state: 'reconciling' | 'sending' | 'idle' | 'full' | 'paused' = 'reconciling'
   #cursor = 0 // the last revision that was read
   #hasChanges = false
   #mustReconcile = false
   #hasUnknown = false // an unknown object was reported since the last reconciliation
   #cancelRest: Release | null = null
-  #resume = (): void => {} // ends 'idle' and 'paused'
+  #resume = (): void => {} // ends 'idle', 'full' and 'paused'
 
   constructor(options: OutboxOptions) {
     this.#options = options
-    this.#window = new PushWindow(options)
+    this.#window = new PushWindow(options, () => {
+      if (this.#state === 'full') this.#resume()
+    })
   }
 
   /** Runs until the stream ends. `digest` is the agent's, from Hello. */
@@ -50,7 +53,7 @@ export class Outbox {
   /** Called when rows of the client have changed. */
   wake(): void {
     this.#hasChanges = true
-    if (this.#state === 'idle') this.#resume()
+    if (this.#state === 'idle' || this.#state === 'full') this.#resume()
   }
 
   /** Records an unsolicited result of the agent. Waits for the disk if too many results are pending. */
@@ -82,17 +85,24 @@ export class Outbox {
       if (this.#mustReconcile || ended.aborted) return
       this.#state = 'sending'
       if (this.#hasChanges) await this.#queue(await this.#changed('together'))
-      await this.#window.send(this.#backlog.take(rowsPerTurn), row => this.#postpone(row))
+      const backlog = this.#backlog
+      const rows = backlog.take(rowsPerTurn, (lane, taken) => this.#window.isFull(lane, taken))
+      if (rows.length === 0) {
+        if (backlog.size > 0 && !ended.aborted) await this.#wait('full')
+        continue
+      }
+      const postpone = (row: ManagedObject): boolean => this.#postpone(row)
+      await this.#window.send(rows, { postpone, laneOf: row => backlog.laneOf(row) })
     }
   }
 
-  /** Adds changes to the backlog. Reads their owners only if not all rows are sent at once. */
+  /** Adds changes to the backlog. Reads their owners only if many rows are unsent or unanswered. */
   async #queue(rows: readonly ManagedObject[]): Promise<void> {
-    const mustWait = this.#backlog.size + rows.length > rowsPerTurn
+    const areShared = this.#backlog.size + rows.length + this.#window.unanswered > sharedFrom
     for (const [name, ofKind] of Map.groupBy(rows, row => row.kind)) {
       const kind = this.#options.kinds.get(name)
       for (const some of rowBatches(ofKind)) {
-        const read = mustWait && kind?.owners
+        const read = areShared && kind?.owners
         const owners = read ? await this.#options.store.read(em => read(some, em)) : new Map<string, string>()
         for (const row of some) this.#backlog.add(row, owners.get(row.id) ?? `kind ${name}`)
       }
@@ -101,7 +111,7 @@ export class Outbox {
 
   #postpone(row: ManagedObject): boolean {
     const isPostponed = this.#backlog.postpone(row)
-    if (isPostponed && this.#state === 'idle') this.#resume()
+    if (isPostponed && (this.#state === 'idle' || this.#state === 'full')) this.#resume()
     return isPostponed
   }
 
@@ -138,7 +148,7 @@ export class Outbox {
   }
 
   /** Resolves when `#resume` is called. */
-  #wait(state: 'idle' | 'paused'): Promise<void> {
+  #wait(state: 'idle' | 'full' | 'paused'): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#state = state
     this.#resume = resolve

@@ -9,6 +9,7 @@ import { Refused } from '../../../kernel/wire/message.ts'
 import type { Stream } from '../../../kernel/wire/stream.ts'
 import type { BodyLoader } from './body-loader.ts'
 import type { ChangedRows } from './changed-rows.ts'
+import { LaneLimit } from './lane-limit.ts'
 import type { RecordResult } from './record-result.ts'
 import type { RequestIds } from './request-ids.ts'
 
@@ -26,20 +27,44 @@ export interface OutboxOptions extends Pick<Kernel, 'store' | 'clock' | 'log'> {
 
 const maxUnanswered = 64
 
-/** Called with a refused row. Returns true to ignore the refusal, because the row will be sent again. */
-type Postpone = (row: ManagedObject) => boolean
+interface Sender {
+  /** Called with a refused row. Returns true to ignore the refusal, because the row will be sent again. */
+  readonly postpone: (row: ManagedObject) => boolean
+  /** Returns the lane that shares the window with others. */
+  readonly laneOf: (row: ManagedObject) => string
+}
+
+const alone: Sender = { postpone: () => false, laneOf: () => '' }
 
 export const retryMs = 15_000
 
-/** Leaves at most 64 messages unanswered. Loads and sends a message again after 15 s without an answer. */
+/**
+ * Leaves at most 64 messages unanswered, and of each lane 4 to 32, at most as many as it leaves free. Loads and sends a message again
+ * after 15 s without an answer.
+ */
 export class PushWindow {
   readonly #options: OutboxOptions
+  readonly #onAnswer: () => void
   readonly #sentRevisions = new Map<string, number>() // newest one of each unanswered object
-  readonly #waiting = new Set<() => void>() // sends that wait for a free place
+  #answer = Promise.withResolvers<void>() // the next one
+  readonly #unansweredByLane = new Map<string, number>()
+  readonly #laneLimit = new LaneLimit()
   #unanswered = 0
 
-  constructor(options: OutboxOptions) {
+  /** Calls `onAnswer` when a place is free. */
+  constructor(options: OutboxOptions, onAnswer: () => void) {
     this.#options = options
+    this.#onAnswer = onAnswer
+  }
+
+  get unanswered(): number {
+    return this.#unanswered
+  }
+
+  /** True if a lane has as many places as it may have, or as it leaves free, after `taken` rows that are not sent yet. */
+  isFull(lane: string, taken: { readonly all: number; readonly ofLane: number }): boolean {
+    const used = (this.#unansweredByLane.get(lane) ?? 0) + taken.ofLane
+    return used >= Math.min(this.#laneLimit.max, maxUnanswered - this.#unanswered - taken.all)
   }
 
   /** Returns the bodies of pushes. There is none for removals, unsupported kinds, and rows that their plugin leaves out. */
@@ -58,7 +83,7 @@ export class PushWindow {
   /** Sends rows in their order. Resolves when all are sent; `answered` resolves when all are answered. */
   async send(
     rows: readonly ManagedObject[],
-    postpone: Postpone = () => false
+    sender: Sender = alone
   ): Promise<{ readonly answered: Promise<unknown> }> {
     const { stream, requestIds } = this.#options
     const sent: Promise<void>[] = []
@@ -66,35 +91,48 @@ export class PushWindow {
       const chunk = rows.slice(at, at + maxUnanswered)
       const bodies = await this.load(chunk)
       for (const row of chunk.filter(row => row.removal !== null || bodies.has(row))) {
-        while (this.#unanswered >= maxUnanswered && !stream.ended.aborted)
-          await new Promise<void>(resolve => void this.#waiting.add(resolve))
+        while (this.#unanswered >= maxUnanswered && !stream.ended.aborted) await this.#answer.promise
         await stream.drained()
         if (stream.ended.aborted) return { answered: Promise.all(sent) }
         if ((this.#sentRevisions.get(objectKey(row)) ?? -1) < row.revision)
-          sent.push(requestIds.runWith(row, () => this.#deliver(row, bodies.get(row), postpone)))
+          sent.push(requestIds.runWith(row, () => this.#deliver(row, bodies.get(row), sender)))
       }
     }
     return { answered: Promise.all(sent) }
   }
 
-  async #deliver(row: ManagedObject, body: unknown, postpone: Postpone): Promise<void> {
+  async #deliver(row: ManagedObject, body: unknown, sender: Sender): Promise<void> {
     const kind = this.#options.kinds.get(row.kind)
     if (!kind) return
     const key = objectKey(row)
     this.#sentRevisions.set(key, row.revision)
-    this.#unanswered += 1
+    const lane = sender.laneOf(row)
+    this.#count(lane, 1)
+    const { clock } = this.#options
+    const sentAt = clock.monotonic()
     const result = await this.#request(kind, row, body)
-    this.#unanswered -= 1
+    const now = clock.monotonic()
+    const ofLane = this.#unansweredByLane.get(lane) ?? 0
+    if (typeof result === 'object') this.#laneLimit.answered(now - sentAt, ofLane, now)
+    this.#count(lane, -1)
     const isNewest = this.#sentRevisions.get(key) === row.revision
     if (isNewest) this.#sentRevisions.delete(key)
-    for (const proceed of this.#waiting) proceed()
-    this.#waiting.clear()
+    this.#answer.resolve()
+    this.#answer = Promise.withResolvers()
+    this.#onAnswer()
     if (result === 'timeout' && isNewest)
-      void this.send([row.isDeferred ? { ...row, isDeferred: false } : row], postpone).catch(error =>
+      void this.send([row.isDeferred ? { ...row, isDeferred: false } : row], sender).catch(error =>
         logSendFailed(this.#options, error)
       )
-    if (typeof result !== 'object' || (result.status === 'refused' && postpone(row))) return
+    if (typeof result !== 'object' || (result.status === 'refused' && sender.postpone(row))) return
     await this.#options.record(row, result)
+  }
+
+  #count(lane: string, change: 1 | -1): void {
+    this.#unanswered += change
+    const ofLane = (this.#unansweredByLane.get(lane) ?? 0) + change
+    if (ofLane > 0) this.#unansweredByLane.set(lane, ofLane)
+    else this.#unansweredByLane.delete(lane)
   }
 
   /** Returns 'none' if the stream has ended, or the agent has answered with another revision. */

@@ -37,8 +37,33 @@ t.test("the change of one owner does not wait for a thousand changes of another'
   t.same(
     sent.filter(id => id !== 'bob-0'),
     things('ann', 1000),
-    'each owner has the order of its own changes'
+    'the changes of each owner keep their order'
   )
+})
+
+t.test('unanswered changes of one owner do not delay the change of another', async t => {
+  const { enroll, connectAgent, put } = await controlFixture(t, ownedThings)
+  const { clientId, token } = await enroll()
+  const agent = await connectAgent(token, { react: () => 'never' })
+  await put(clientId, ...things('ann', 200))
+  await agent.until(Put.name, 4)
+
+  await put(clientId, 'bob-0')
+  await agent.until(Put.name, 5)
+
+  t.same(idsOf(agent.received), [...things('ann', 4), 'bob-0'])
+})
+
+t.test('at most 64 changes are unanswered, however many owners there are', async t => {
+  const { enroll, connectAgent, put } = await controlFixture(t, ownedThings)
+  const { clientId, token } = await enroll()
+  const agent = await connectAgent(token, { react: () => 'never' })
+  const owners = Array.from({ length: 100 }, (_, at) => `owner${at}-0`)
+  await put(clientId, ...things('ann', 100), ...owners)
+  await agent.until(Put.name, 64)
+  for (let i = 0; i < 100; i++) await new Promise(resolve => setImmediate(resolve))
+
+  t.equal(idsOf(agent.received).length, 64)
 })
 
 /** Sends 400 changes of ann, then one of bob while the first waits for its result. Returns all results. */

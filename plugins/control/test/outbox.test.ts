@@ -160,18 +160,6 @@ t.test('a stream that ends before an answer records nothing', async t => {
   t.same(await waitForResults(1), ['a@1 applied'])
 })
 
-t.test('at most 64 pushes are unanswered', async t => {
-  const { enroll, connectAgent, put } = await controlFixture(t)
-  const { clientId, token } = await enroll()
-  const agent = await connectAgent(token, { react: () => 'never' })
-
-  await put(clientId, ...Array.from({ length: 200 }, (_, i) => `thing-${i}`))
-  await agent.until(Put.name, 64)
-  await ticks(100)
-
-  t.equal(agent.received.filter(({ name }) => name === Put.name).length, 64)
-})
-
 t.test('many changes at once arrive in the order in which they were made', async t => {
   const { enroll, connectAgent, put, waitForResults } = await controlFixture(t)
   const { clientId, token } = await enroll()

@@ -308,7 +308,7 @@ t.test('a change made while an agent reconciles is not lost', async t => {
   t.same(await waitForResults(2), ['a@2 applied', 'b@3 applied'])
 })
 
-t.test('an inventory whose parts never end names its client in the log', async t => {
+t.test('an inventory that never ends names its client in the log', async t => {
   const { enroll, connectAgent, put, events } = await controlFixture(t)
   const { clientId, token } = await enroll()
   await put(clientId, 'a')

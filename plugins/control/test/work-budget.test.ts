@@ -1,4 +1,5 @@
 import t from 'tap'
+import { currentPayer } from '../../../kernel/base/request-id.ts'
 import { fakeClock } from '../../../kit/fake-clock.ts'
 import { fakeCpuTime } from '../../../test/support/cpu-time.ts'
 import { openWorkBudgets, WorkBudget } from '../listener/work-budget.ts'
@@ -12,6 +13,24 @@ t.test('work is charged, nested work once', t => {
 
   t.notOk(budget.isUnused)
   t.notOk(budget.isExceeded, 'some work is free')
+  t.end()
+})
+
+t.test('the user who asked an agent pays for its answer, so that the agent can serve others', t => {
+  const { burn } = fakeCpuTime(t)
+  const budget = new WorkBudget(fakeClock())
+  let paidMs = 0
+  const payer = {
+    name: 'user ann',
+    charge: (ms: number) => {
+      paidMs += ms
+    }
+  }
+
+  currentPayer.run(payer, () => budget.spendOn(2_000, () => burn(20)))
+
+  t.equal(paidMs, 20)
+  t.ok(budget.isUnused)
   t.end()
 })
 

@@ -40,12 +40,12 @@ export const users = defineCheck<UsersFindingId>({
   async run({ dir, now, query, keys }) {
     if (storePlace({ dir, keys }) === null)
       return [{ ok: 'the first start prints how to create the first administrator' }]
-    const enabled = await query<{ id: string; role: string }>(
+    const enabled = await query<{ id: string; role: string; kind: string }>(
       'kernel_user',
-      'select id, role from kernel_user where not disabled order by id'
+      'select id, role, kind from kernel_user where not disabled order by id'
     )
     const findings: Finding<UsersFindingId>[] = []
-    const administrators = enabled.filter(({ role }) => role === 'superadmin')
+    const administrators = enabled.filter(({ role, kind }) => role === 'superadmin' && kind !== 'service')
     if (administrators.length === 0 && keys['operator_token'] === undefined)
       findings.push({ id: 'users.no_administrator', message: 'there is no enabled superadmin' })
     if (administrators.length === 1 && keys['operator_token'] === undefined)

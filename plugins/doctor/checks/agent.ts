@@ -63,7 +63,7 @@ export const agent = defineCheck<FindingId>({
     }
   },
   async run(context) {
-    const { endpointsOf, pinsOf, readBundle } = await import('../../../agent/link/bundle.ts')
+    const { endpointsOf, pinsOf, readBundle } = await import('../../../agent/stream/bundle.ts')
     const file = join(context.dir, 'bundle.json')
     let bundle: ReturnType<typeof readBundle>
     try {
@@ -101,7 +101,7 @@ async function askStatus({ dir }: DoctorContext): Promise<Finding<FindingId>[]> 
 type Status = import('../../../agent/local/status-command.ts').AgentStatus
 
 async function tryEndpoint(endpoint: string, pins: readonly string[]): Promise<Finding<FindingId>> {
-  const { connectPinned, PinMismatch } = await import('../../../agent/link/connect-pinned.ts')
+  const { connectPinned, PinMismatch } = await import('../../../agent/stream/connect-pinned.ts')
   const { signal } = new AbortController()
   try {
     const socket = await connectPinned({ endpoint, pins, clock: systemClock, signal })

@@ -1,8 +1,11 @@
 // The certificate that agents pin, and the certificate of the operator API.
+
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { Fault, reasonOf } from '../../../kernel/base/errors.ts'
+import { parseListen } from '../../../kernel/platform/listen-fault.ts'
+import { isLoopback } from '../../../kernel/platform/network.ts'
 import { findServedCertificate } from '../../certificate/exports.ts'
 import { defineCheck, type Finding } from '../exports.ts'
 
@@ -127,10 +130,11 @@ export const api = defineCheck<FindingId>({
     const hasTrustedProxy = (keys['trusted_proxies'] as readonly string[] | undefined)?.length !== 0
     const found: Finding<FindingId>[] = []
     const listen = String(keys['operator_http_listen'])
-    if (!isLoopback(listen) && path === undefined && !hasTrustedProxy)
+    if (!isLoopback(hostOf(listen)) && path === undefined && !hasTrustedProxy)
       found.push({ id: 'api.exposed', message: `operator_http_listen is ${listen}, without TLS` })
     const metrics = String(keys['metrics_listen'])
-    if (!isLoopback(metrics)) found.push({ id: 'metrics.exposed', message: `metrics_listen is ${metrics}` })
+    if (!isLoopback(hostOf(metrics)))
+      found.push({ id: 'metrics.exposed', message: `metrics_listen is ${metrics}` })
     if (typeof path === 'string')
       found.push(...checkApiCertificate(path, keys['operator_http_public_origin'], now))
     return found.length > 0 ? found : [{ ok: `the operator API listens on ${listen}` }]
@@ -157,4 +161,4 @@ function checkApiCertificate(path: string, origin: unknown, now: number): Findin
   return found
 }
 
-const isLoopback = (listen: string): boolean => /^(127\.\d+\.\d+\.\d+|\[::1\]|localhost):/.test(listen)
+const hostOf = (listen: string): string => parseListen(listen).host

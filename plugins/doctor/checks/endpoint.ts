@@ -1,5 +1,8 @@
 // The endpoint: can agents reach the server at the address that enrollment gives them?
+
 import { connect } from 'node:tls'
+import { parseListen } from '../../../kernel/platform/listen-fault.ts'
+import { isLoopback } from '../../../kernel/platform/network.ts'
 import { alpn } from '../../../kernel/wire/control.ts'
 import { endpointFault } from '../../advertised-endpoint/exports.ts'
 import {
@@ -69,7 +72,7 @@ async function checkEndpoint(
 ): Promise<Finding<FindingId>[]> {
   const fault = endpointFault(endpoint, current.cert)
   if (fault) return [{ id: 'endpoint.unusable', message: fault.message }]
-  const loopback: Finding<FindingId>[] = /^(127\.|localhost:)/.test(endpoint)
+  const loopback: Finding<FindingId>[] = isLoopback(parseListen(endpoint).host)
     ? [{ id: 'endpoint.loopback', message: `agents connect to ${endpoint}` }]
     : []
   return [isRunning ? await connectTo(endpoint, current) : skipConnect(endpoint), ...loopback]

@@ -15,7 +15,7 @@ export const guardrails = defineCheck<'guardrails.server_ports'>({
     }
   },
   async run({ dir, keys }) {
-    const { endpointsOf, readBundle } = await import('../../../agent/link/bundle.ts')
+    const { endpointsOf, readBundle } = await import('../../../agent/stream/bundle.ts')
     const { canonicalAddress, isOwnAddress } = await import('../../../agent/net/address.ts')
     const bundle = readBundle(join(dir, 'bundle.json'))
     if (bundle === null) return [{ ok: 'this host is not enrolled' }]

@@ -1,6 +1,7 @@
 // The metric families of an agent: counters of the engine by rule and by target.
 import {
   type Counters,
+  type DivertCounters,
   type Metric,
   type PortCounters,
   peekBoundsMs,
@@ -92,6 +93,7 @@ function engineMetrics(rules: readonly RuleCounters[], sample: Sample): readonly
     perRule('target_failovers_total', 'Failovers to other targets.', counters => counters.targetFailovers),
     perRule('flows_dropped_overflow_total', 'Dropped at the flow cap.', ({ flowsDroppedOverflow: n }) => n),
     rejections(rules),
+    ...diverted(rules),
     peekDurations(sample)
   ]
 }
@@ -117,6 +119,42 @@ const rejections = (rules: readonly RuleCounters[]): Metric => ({
     }))
   )
 })
+
+type DivertCount = (counters: DivertCounters) => number
+
+/** A series for each divert that a rule has or has had. */
+function diverted(rules: readonly RuleCounters[]): readonly Metric[] {
+  const perDivert = (name: string, help: string, read: Readonly<Record<string, DivertCount>>): Metric => ({
+    name: `svc_agent_rule_diverted_${name}`,
+    type: metricType(name),
+    help,
+    labels: ['rule', 'divert', ...('' in read ? [] : ['direction'])],
+    samples: rules.flatMap(([rule, runs]) => {
+      const all = [
+        ...Map.groupBy(
+          runs.flatMap(({ diverts }) => diverts),
+          ({ name }) => name
+        )
+      ]
+      return all.flatMap(([divert, counters]) =>
+        Object.entries(read).map(([direction, count]) => ({
+          labelValues: [rule, divert, ...(direction === '' ? [] : [direction])],
+          value: addUp(counters, count)
+        }))
+      )
+    })
+  })
+  return [
+    perDivert('active', 'Open connections and flows to targets of the divert.', { '': one => one.active }),
+    perDivert('connections_total', 'Connections and flows to targets of the divert.', {
+      '': one => one.connectionsTotal
+    }),
+    perDivert('bytes_total', 'Payload bytes delivered; `bytes_total` of the rule includes them.', {
+      in: one => one.bytesIn,
+      out: one => one.bytesOut
+    })
+  ]
+}
 
 const peekDurations = ({ peekDurations: { counts, sumMs } }: Sample): Metric => ({
   name: 'svc_agent_tls_client_hello_peek_duration_seconds',
