@@ -14,6 +14,22 @@ interface Bound {
 
 /** Tests by the row of the table: the file and the name of the test. */
 const scenarios: Readonly<Record<string, readonly [file: string, test: string]>> = {
+  'devices that wait for the decision of a user': [
+    'plugins/device-login/test/device-login.test.ts',
+    'one network cannot take the places of all devices'
+  ],
+  'unknown device codes of polls': [
+    'plugins/device-login/test/device-login.test.ts',
+    'a network that guesses device codes is stopped after 100, and others are not'
+  ],
+  'sign-ins at providers that have come back': [
+    'plugins/oidc/test/bounds.test.ts',
+    'one network cannot use up the sign-ins of others'
+  ],
+  'polls of a waiting device': [
+    'plugins/device-login/test/device-login.test.ts',
+    'a device that polls too often must slow down, by 5 s each time, and another need not'
+  ],
   'connections of the operator API and of `/metrics`': [
     'plugins/http/test/connections.test.ts',
     'if no connection is idle, a newcomer replaces one of the network with the most connections'
@@ -21,6 +37,10 @@ const scenarios: Readonly<Record<string, readonly [file: string, test: string]>>
   'requests in flight': [
     'plugins/http/test/limits.test.ts',
     'a principal has at most 256 requests in flight'
+  ],
+  'bodies above 64 KiB': [
+    'plugins/http/test/large-bodies.test.ts',
+    'two large bodies of a user delay no other user, and no small body'
   ],
   'CPU time of requests': [
     'plugins/http/test/fair-turns.test.ts',
@@ -53,6 +73,14 @@ const scenarios: Readonly<Record<string, readonly [file: string, test: string]>>
   'the audit log': [
     'plugins/audit/test/retention.test.ts',
     'the entries of the users that have most are deleted first: nobody pushes out those of others'
+  ],
+  'messages of `notify` that wait': [
+    'plugins/notify/test/delivery.test.ts',
+    'a user with messages in a quarter of a channel displaces none of others'
+  ],
+  'stored notifications': [
+    'plugins/notify/test/grouping.test.ts',
+    'notifications are deleted after 30 days, and the oldest of an owner with more than 1,000'
   ],
   'bans that rules cause on a client; those of one rule': [
     'plugins/bans/test/fair-bans.test.ts',
@@ -94,9 +122,13 @@ const scenarios: Readonly<Record<string, readonly [file: string, test: string]>>
     'plugins/stats/test/report-validation.test.ts',
     'a client has at most 20,000 epochs and 200,000 rows; a report beyond them adds no row'
   ],
+  'objects of a rule on other clients': [
+    'plugins/rules/test/derived-objects.test.ts',
+    'the objects of an owner on a client have a bound, and another owner has its own'
+  ],
   "unsent changes of a client's objects": [
     'plugins/control/test/fair-delivery.test.ts',
-    "the change of one owner does not wait for a thousand changes of another's"
+    'unanswered changes of one owner do not delay the change of another'
   ],
   'log lines about ejected and returning targets': [
     'plugins/multi-target/test/ejection-log.test.ts',
@@ -110,13 +142,21 @@ const scenarios: Readonly<Record<string, readonly [file: string, test: string]>>
     'test/engine/separate-process.test.ts',
     'dials of one owner at many silent addresses leave descriptors to another one'
   ],
+  'dials of plugins that a caller or a probe waits for': [
+    'test/agent/target-dials.test.ts',
+    'a plugin that does not answer in time has failed, and its late connection is canceled'
+  ],
+  "sockets of the agent's own dials for `explain`, and of its dials for other agents": [
+    'test/engine/separate-process.test.ts',
+    "the agent's own dials for one owner leave descriptors to another one"
+  ],
   'health checks in progress (`health_check_interval_secs`)': [
     'test/engine/separate-process.test.ts',
     'health checks of one owner leave descriptors to another one'
   ],
   'sources with counted connections or failed handshakes': [
     'test/engine/source-limits.test.ts',
-    'native: a flood of sources at one owner leaves the counts of other ones'
+    'a flood of sources at one owner leaves the counts of other ones'
   ],
   'unread records of ended connections': [
     'test/engine/native-record-overflow.test.ts',
@@ -161,6 +201,14 @@ const scenarios: Readonly<Record<string, readonly [file: string, test: string]>>
   'unreported entries for the journals of rules': [
     'test/agent/queues.test.ts',
     'a share that fills the queue loses its own items, in this process and the next'
+  ],
+  'wrong pins at a link port': [
+    'plugins/links/test/agent-bounds.test.ts',
+    '8 wrong pins silence a stranger for a minute; a known address gets 20 handshakes a second after 64'
+  ],
+  'requests that wait for a link connection': [
+    'plugins/links/test/agent-bounds.test.ts',
+    'one owner cannot use up the waiting requests of a link, and owners take turns'
   ]
 }
 
@@ -175,6 +223,16 @@ const rows: readonly Bound[] = readFileSync(join(root, 'docs/BOUNDS.md'), 'utf8'
 const isShared = ({ by }: Bound): boolean => /tenant|caller|principal/.test(by)
 const needsScenario = (row: Bound): boolean =>
   isShared(row) && !/^(one owner|operator|not needed: .+)$/.test(row.share)
+
+/** Returns the titles of the tests in a file, without the name of the engine that some begin with. No comment is one. */
+const titlesIn = (text: string): string[] =>
+  [
+    ...text.matchAll(
+      /^ *(?:await )?(?:t\.test|test)\(\s*(['"`])(.+?)\1,|^ {2}(?:async )?(['"`])(.+?)\3[(:]/gm
+    )
+  ].map(([, , called = '', , listed = '']) =>
+    (called || listed).replace(/^(?:\$\{engine\}|native|portable): /, '')
+  )
 
 t.test('a bound that tenants or callers share has a share for each', t => {
   t.same(
@@ -199,7 +257,7 @@ t.test('a test of each shared bound lets one owner use it up, and serves another
   )
   for (const [file, name] of Object.values(scenarios)) {
     const text = readFileSync(join(root, file), 'utf8').replaceAll("\\'", "'")
-    t.ok(text.includes(name), `${file} has the test ${name}`)
+    t.ok(titlesIn(text).includes(name), `${file} runs a test with the title ${name}`)
   }
   t.end()
 })

@@ -89,7 +89,7 @@ else
     for (const role of ['server', 'agent'] as const) {
       const file = join(t.testdir(), `sluice-${role}.service`)
       const program = [process.execPath, import.meta.filename]
-      writeFileSync(file, formatUnit({ role, user: null, configFile: null }, program))
+      writeFileSync(file, formatUnit({ role, user: null, configFile: null, notifies: 'itself' }, program))
       const { stdout, stderr } = spawnSync('systemd-analyze', ['security', '--offline=true', file], {
         encoding: 'utf8'
       })
@@ -97,7 +97,13 @@ else
       t.ok(Number(level) <= 1.5, `${role}: ${level}`)
     }
   })
-missing('readiness notification for systemd', 'Type=exec; poll /readyz instead')
+provided('readiness notification and watchdog for systemd', t => {
+  for (const role of ['server', 'agent'] as const)
+    t.match(
+      formatUnit({ role, user: null, configFile: null, notifies: 'itself' }, []),
+      /^Type=notify\n[\s\S]*^WatchdogSec=/m
+    )
+})
 
 // Automation
 provided('an OpenAPI document with servers, names and examples', async t => {
@@ -167,7 +173,7 @@ provided('the log level can change while the server runs', async t => {
 provided('health', async t => {
   for (const path of ['/livez', '/readyz']) t.equal((await answerTo(path)).status, 200, path)
 })
-missing('notifications', 'the example plugin webhooks in the package sends them')
+missing('notifications', 'the example plugins webhooks and notifier in the package send them')
 provided('a backup of a running server', async t => {
   const file = join(cluster.dir, 'saved.backup')
   t.match(await cluster.cli(['backup', file, '--data-dir', join(cluster.dir, 'server')]), { code: 0 })

@@ -31,8 +31,10 @@ const required: Readonly<Record<string, string>> = {
 }
 /** Plugins that need another one, and are deleted with it. */
 const goWith: Readonly<Record<string, readonly string[]>> = {
-  auth: ['console'],
-  doctor: ['loops']
+  auth: ['console', 'device-login', 'oidc', 'second-factor'],
+  credentials: ['device-login'],
+  doctor: ['loops', 'oidc'],
+  secrets: ['oidc', 'second-factor']
 }
 const optional = Object.keys(plugins).filter(name => !Object.hasOwn(required, name))
 

@@ -38,6 +38,6 @@ t.test('sluice explain-error shows one code, and names the closest for another',
   t.match(await sluice(['explain-error', 'port_in_us']), { code: 8, stderr: /did you mean port_in_use\?/ })
   t.match(await sluice(['explain-error', 'constructor']), {
     code: 8,
-    stderr: /no built-in error code "constructor"/
+    stderr: /there is no error code "constructor"/
   })
 })

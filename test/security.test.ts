@@ -8,6 +8,10 @@ type Proof = readonly [file: string, title: string]
 const proofs: Readonly<Record<string, readonly Proof[]>> = {
   T1: [
     [
+      'plugins/grants/test/exit-grants.test.ts',
+      'a rule with a path needs an exit grant for each client of it'
+    ],
+    [
       'plugins/grants/test/admission.test.ts',
       'checks run in order: owner, client, protocol, port, target, connection'
     ],
@@ -117,9 +121,23 @@ const proofs: Readonly<Record<string, readonly Proof[]>> = {
   ],
   A5: [
     [
-      'test/agent/link.test.ts',
+      'test/agent/server-connection.test.ts',
       'a certificate that is not pinned ends the connection before the agent sends data'
     ]
+  ],
+  A6: [
+    ['plugins/links/test/agent-hostile.test.ts', 'forged requests dial nothing'],
+    [
+      'plugins/links/test/agent-hostile.test.ts',
+      '300 mutated conversations end at most their own link connections'
+    ]
+  ],
+  A7: [
+    [
+      'plugins/links/test/agent-hostile.test.ts',
+      'a peer that names a link of another pair, or no link, is refused'
+    ],
+    ['plugins/links/test/link-keys.test.ts', 'an agent cannot report the key of another client']
   ],
   O1: [
     ['test/agent/guardrails.test.ts', 'every port of a rule must be in allow_ports'],

@@ -83,6 +83,11 @@ function creator(resources: Resources, { edge, depot, hidden }: Clients, ruleOfG
     return name === 'stranger' || name === 'demoted' ? null : depot
   }
 
+  async function ruleOf(owner: string, { name }: Caller, isOwn: boolean): Promise<string | null> {
+    if (isOwn && name === 'ungranted') return ruleOfGus
+    return isOwn && name === 'stranger' ? null : resources.rule(owner, edge)
+  }
+
   return async (segment, owner, caller) => {
     const isOwn = owner === caller.userId
     if (segment === 'users' || segment === 'owners') return owner
@@ -97,9 +102,11 @@ function creator(resources: Resources, { edge, depot, hidden }: Clients, ruleOfG
       await resources.endLeases()
       return resources.lease(isOwn ? { ...caller.headers } : { authorization: 'Bearer svct_zoe' })
     }
-    if (segment !== 'rules') return clientOf(caller, isOwn)
-    if (isOwn && caller.name === 'ungranted') return ruleOfGus
-    return isOwn && caller.name === 'stranger' ? null : resources.rule(owner, edge)
+    if (segment === 'links') {
+      const rule = await ruleOf(owner, caller, isOwn)
+      return rule && resources.link(rule, edge, await resources.client(canaryOf(owner)), owner)
+    }
+    return segment === 'rules' ? ruleOf(owner, caller, isOwn) : clientOf(caller, isOwn)
   }
 }
 
@@ -152,7 +159,12 @@ async function demoteBoss(rules: RulesFixture, { store }: Deps): Promise<void> {
 
 /** Ends a valid session of rex. */
 async function endSessionOfRex(rules: RulesFixture, { store, clock }: Deps): Promise<void> {
-  const times = { createdAt: clock.now(), lastSeenAt: clock.now() }
+  const times = {
+    createdAt: clock.now(),
+    lastSeenAt: clock.now(),
+    freshAt: clock.now(),
+    factors: ['password']
+  }
   const tokenHash = hashOf('session-of-rex')
   await store.change(em =>
     em.insert(Session, { id: newId(), userId: 'rex', tokenHash, remoteAddr: '', method: 'session', ...times })

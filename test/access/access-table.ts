@@ -11,7 +11,21 @@ const table = `
   GET    /v1/auth/status                                  public      all   200
   POST   /v1/auth/onboarding                              public      all   already_bootstrapped
   POST   /v1/auth/login                                   public      all   200
+  POST   /v1/auth/step                                    public      all   step_expired
+  POST   /v1/auth/device                                  public      all   200
+  POST   /v1/auth/device/token                            public      all   expired_token
+  POST   /v1/auth/device/review                           session     uvos  device_request_not_found  bearer=session_required
+  POST   /v1/auth/device/approve                          session     uvos  device_request_not_found  bearer=session_required
+  POST   /v1/auth/device/deny                             session     uvos  device_request_not_found  bearer=session_required
+  POST   /v1/auth/second-factor                           public      all   invalid_second_factor
+  POST   /v1/auth/reauthenticate                          session     uvos  204  bearer=session_required
   POST   /v1/auth/logout                                  self        uvos  204  bearer=unauthenticated temporary=204
+  GET    /v1/auth/providers                               public      all   200
+  GET    /v1/auth/oidc/:id/start                          public      all   not_found
+  POST   /v1/auth/oidc/:id/start                          public      all   not_found
+  GET    /v1/auth/oidc/:id/callback                       public      all   not_found
+  POST   /v1/auth/oidc/:id/finish                         public      all   not_found
+  POST   /v1/auth/oidc/:id/back-channel-logout            public      all   not_found
   GET    /v1/openapi.json                                 public      all   200
   GET    /livez                                           public      all   200
   GET    /readyz                                          public      all   200
@@ -21,6 +35,7 @@ const table = `
 
   GET    /v1/changes                                      user        uvos  200
   GET    /v1/console/parts                                user        uvos  200
+  GET    /v1/console/steps                                public      all   200
   GET    /v1/console/modules/:id                          public      all   not_found
   GET    /v1/plugins                                      viewer      -vos  200
   GET    /v1/settings/certificate                         viewer      -vos  200
@@ -32,6 +47,11 @@ const table = `
   GET    /v1/users/me/grants                              user        uvos  200
   GET    /v1/users/me/sessions                            user        uvos  200  operator-token=user_not_found
   DELETE /v1/users/me/sessions/:id                        self        uvos  204  operator-token=user_not_found
+  POST   /v1/users/me/identities/:id/start                session     uvos  not_found  bearer=session_required
+  POST   /v1/users/me/totp/confirm                        session     uvos  not_found  bearer=session_required
+  POST   /v1/users/me/totp/recovery-codes                 session     uvos  not_found  bearer=session_required
+  DELETE /v1/users/me/totp                                session     uvos  not_found  bearer=session_required
+  POST   /v1/users/me/totp                                session     uvos  201  bearer=session_required
 
   GET    /v1/users                                        viewer      -vos  200
   POST   /v1/users                                        superadmin  ---s  201
@@ -39,11 +59,17 @@ const table = `
   PATCH  /v1/users/:id                                    superadmin  ---s  200
   DELETE /v1/users/:id                                    superadmin  ---s  200  superadmin.own=cannot_remove_self
   POST   /v1/users/:id/password                           superadmin  ---s  200
+  DELETE /v1/users/:id/second-factors                     superadmin  ---s  204
 
+  GET    /v1/users/:id/identities                         user        uvos  200
+  POST   /v1/users/:id/identities                         superadmin  ---s  not_found
+  DELETE /v1/users/:id/identities/:identity_id            self        uvos  identity_not_found
   GET    /v1/users/:id/credentials                        user        uvos  200
   POST   /v1/users/:id/credentials                        self        uvos  201
   DELETE /v1/users/:id/credentials/:cred_id               self        uvos  204
   POST   /v1/users/:id/credentials/:cred_id/rotate        self        uvos  201
+
+  GET    /v1/scopes                                       user        uvos  200
 
   GET    /v1/grants                                       viewer      -vos  200
   POST   /v1/grants                                       superadmin  ---s  201
@@ -78,6 +104,16 @@ const table = `
   DELETE /v1/under-attack                                 operator    --os  204
   PUT    /v1/clients/:client_id/under-attack              operator    --os  200
   DELETE /v1/clients/:client_id/under-attack              operator    --os  204
+
+  GET    /v1/links                                        user        uvos  200
+  GET    /v1/links/:link_id                               user        uvos  200
+  PATCH  /v1/links/:link_id                               operator    --os  200
+  POST   /v1/links/:link_id/test                          operator    --os  client_not_connected
+  POST   /v1/clients/:client_id/link-key/rotate           operator    --os  client_not_connected
+
+  GET    /v1/notifications                                user        uvos  200
+  GET    /v1/notifications/channels                       viewer      -vos  200
+  POST   /v1/notifications/channels/:name/test            superadmin  ---s  channel_not_found
 
   GET    /v1/source-lists                                 viewer      -vos  200
   GET    /v1/source-lists/:list_name                      viewer      -vos  200
@@ -144,12 +180,15 @@ const ids = `
   clients             client_not_found       client_not_found       .                      client_not_found
   quotas              quota_not_found        quota_not_found        .                      client_not_found
   rules               not_owner              rule_not_found         .                      rule_not_found
+  links               link_not_found         link_not_found         .                      link_not_found
   credentials         credential_not_found   credential_not_found   credential_not_found   credential_not_found
+  identities          .                      .                      .                      .
   sessions            session_not_found      session_not_found      session_not_found      session_not_found
   grants              .                      .                      .                      grant_not_found
   client-enrollments  .                      .                      .                      enrollment_not_found
   enrollment-keys     .                      .                      .                      enrollment_key_not_found
   source-lists        .                      .                      .                      source_list_not_found
+  channels            .                      .                      .                      channel_not_found
   bans                .                      .                      .                      ban_not_found
   apply-leases        not_found              not_found              not_found              not_found
   connections         connection_not_found   connection_not_found   connection_not_found   connection_not_found
@@ -288,6 +327,6 @@ function relationOf({ name }: Caller, segment: string, relation: Relation): Rela
   if (relation !== 'own') return relation
   if (name === 'operator-token' && segment === 'users') return 'missing'
   if (name !== 'ungranted') return 'own'
-  if (segment === 'rules') return 'missing'
+  if (segment === 'rules' || segment === 'links') return 'missing'
   return segment === 'clients' ? 'foreign' : 'own'
 }

@@ -105,7 +105,9 @@ export async function resetUsers({ store, clock }: Deps, hash: string, userIds =
         tokenHash: hashOf(`session-of-${id}`),
         remoteAddr: '192.0.2.1',
         createdAt: now,
-        lastSeenAt: now
+        lastSeenAt: now,
+        factors: [],
+        freshAt: now
       })
     }
   })

@@ -3,9 +3,11 @@
 import t from 'tap'
 import { accessFixture } from './access-fixture.ts'
 import { rows } from './access-table.ts'
+import { callers } from './callers.ts'
 
 const unknown = '01ARZ3NDEKTSV4RRFFQ69G5FAV'
 const long = 'é'.repeat(128)
+const session = callers.find(({ name }) => name === 'superadmin')?.headers
 const ada = { authorization: 'Bearer svct_ada' }
 const rule = { listen_port: 1, targets: [{ host: '10.0.0.1', port: 1 }] }
 
@@ -66,7 +68,9 @@ t.test('an invalid body or query is reported before an unknown resource', async 
   }
   for (const { method, path, access } of rows.filter(({ method }) => method !== 'GET')) {
     if (access === 'public') continue
-    const reply = await call(method as 'PUT', path.replaceAll(/:\w+/g, unknown), { no_such_field: 1 })
+    const headers = access === 'session' ? session : undefined
+    const url = path.replaceAll(/:\w+/g, unknown)
+    const reply = await call(method as 'PUT', url, { no_such_field: 1 }, headers)
     t.match(
       reply,
       { status: 400, body: { error: { code: 'validation.unknown_field' } } },

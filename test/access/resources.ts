@@ -7,6 +7,7 @@ import { Lease } from '../../plugins/apply/entities.ts'
 import { Session } from '../../plugins/auth/entities.ts'
 import type { Deps } from '../../plugins/auth/test/fixture.ts'
 import { Grant } from '../../plugins/grants/entities.ts'
+import { LinkRow, LinkUse } from '../../plugins/links/entities.ts'
 import type { RulesFixture } from '../../plugins/rules/test/fixture.ts'
 import type { Kind } from './access-table.ts'
 
@@ -39,6 +40,18 @@ export const storeResources = ({ store, clock }: Deps, next: () => number) => ({
     await store.change(em => em.insert(Grant, row))
     return id
   },
+  /** Adds a link to a rule. */
+  async link(ruleId: string, nearId: string, farId: string, userId: string): Promise<string> {
+    const id = newId()
+    const settings = { direction: 'auto', hosts: null, udpWanted: true, note: canaryOf(userId) } as const
+    const state = { state: 'unused', stateReason: null, stateSince: clock.now() } as const
+    const rest = { nearRevision: 0, farRevision: 0, updatedAt: clock.now() }
+    await store.change(async em => {
+      await em.insert(LinkRow, { id, nearId, farId, ...settings, ...state, ...rest })
+      await em.insert(LinkUse, { ruleId, linkId: id })
+    })
+    return id
+  },
   async credential(userId: string): Promise<string> {
     const id = newId()
     const secret = { tokenHash: hashOf(id), createdAt: clock.now() }
@@ -47,7 +60,7 @@ export const storeResources = ({ store, clock }: Deps, next: () => number) => ({
   },
   async session(userId: string): Promise<string> {
     const id = newId()
-    const times = { createdAt: clock.now(), lastSeenAt: clock.now() }
+    const times = { createdAt: clock.now(), lastSeenAt: clock.now(), freshAt: clock.now(), factors: [] }
     const row = { id, userId, tokenHash: hashOf(id), remoteAddr: '192.0.2.66', method: 'session', ...times }
     await store.change(em => em.insert(Session, row))
     return id

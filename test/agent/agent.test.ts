@@ -29,6 +29,37 @@ t.test('an agent sends Hello, applies a rule, and lists it in its inventory', as
   })
 })
 
+t.test('no phase follows stopping, also if a reload ends later or begins', async t => {
+  const phases: string[] = []
+  const up = Promise.withResolvers<void>()
+  const refusal = Promise.withResolvers<never>()
+  const plugin: AgentPlugin = {
+    name: 'extra',
+    agent: '^1.0.0',
+    lifecycle(phase) {
+      phases.push(phase)
+      if (phase === 'up') up.resolve()
+    }
+  }
+  const server = await scriptedServer(t, { messages })
+  const { reload, stop, log } = startTestAgent(t, {
+    dir: t.testdir(),
+    server,
+    plugins: [plugin],
+    reread: () => refusal.promise
+  })
+  await up.promise
+
+  reload()
+  const stopped = stop()
+  refusal.reject(new Error('refused'))
+  await log.until('agent.reload_refused')
+  reload()
+  await stopped
+
+  t.same(phases, ['up', 'reloading', 'stopping'])
+})
+
 t.test('a lost stream changes no rule, and the next Hello has the digest of the same objects', async t => {
   const server = await scriptedServer(t, { messages })
   const { engine, clock, log } = startTestAgent(t, { dir: t.testdir(), server })

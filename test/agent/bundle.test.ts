@@ -16,7 +16,7 @@ import {
   readPending,
   writeBundle,
   writePending
-} from '../../agent/link/bundle.ts'
+} from '../../agent/stream/bundle.ts'
 
 const pending = {
   version: 1 as const,

@@ -34,11 +34,11 @@ t.test('duplicate names, or a plugin for another contract version, stop the agen
     ],
     [
       [plugin('old', { agent: '^0.9.0' })],
-      /^old needs sluice with agent \^0\.9\.0, found 1\.5\.0: .* supports 1\.5\.0, or install sluice with agent/
+      /^old needs sluice with agent \^0\.9\.0, found 1\.7\.0: .* supports 1\.7\.0, or install sluice with agent/
     ],
     [
       [plugin('odd', { agent: 'newest' })],
-      /^odd .* newest, which is not a version range; write it like \^1\.5\.0$/
+      /^odd .* newest, which is not a version range; write it like \^1\.7\.0$/
     ]
   ]
   for (const [plugins, message] of wrong)

@@ -36,6 +36,7 @@ const special: Readonly<Record<string, readonly string[]>> = {
   allow_targets: ['10.0.0.0/33', '10.0.0.0/8.5'],
   deny_targets: ['10.0.0.0/33', '10.0.0.0/8.5', '10.0.0.0/1e1', '10.0.0.0/+8', 'fe80::1%lo'],
   deny_local_ports: ['70000'],
+  exit_entries: ['x'.repeat(256)], // other text can be a name
   plugins: []
 }
 

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { writeBundle } from '../../agent/link/bundle.ts'
+import { writeBundle } from '../../agent/stream/bundle.ts'
 import { privateDir } from '../support/private-dir.ts'
 import { sluice } from '../support/process.ts'
 import { deadEndpoint } from './scripted-server.ts'

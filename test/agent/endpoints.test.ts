@@ -1,8 +1,8 @@
 // An agent with several endpoints: the order of tries, failover and return.
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { readBundle, saveEndpoints, writeBundle } from '../../agent/link/bundle.ts'
-import { Endpoints as Order } from '../../agent/link/endpoints.ts'
+import { readBundle, saveEndpoints, writeBundle } from '../../agent/stream/bundle.ts'
+import { Endpoints as Order } from '../../agent/stream/endpoints.ts'
 import { Endpoints, messages, welcomePart } from '../../agent/wire/endpoints.ts'
 import { openCodec } from '../../kernel/wire/codec.ts'
 import { type FakeClock, fakeClock } from '../../kit/fake-clock.ts'

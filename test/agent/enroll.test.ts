@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import t, { type Test } from 'tap'
-import { readBundle, readPending, writePending } from '../../agent/link/bundle.ts'
-import { type Enrollment, enroll, parseEnrollmentUri } from '../../agent/link/enroll.ts'
+import { readBundle, readPending, writePending } from '../../agent/stream/bundle.ts'
+import { type Enrollment, enroll, parseEnrollmentUri } from '../../agent/stream/enroll.ts'
+import { readUri } from '../../agent/stream/read-uri.ts'
 import { systemClock } from '../../kernel/base/clock.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import { recordLog } from './recorded-log.ts'
@@ -256,4 +258,17 @@ t.test('an invalid URI is refused with the valid form', async t => {
   ]
   for (const uri of bad)
     t.throws(() => parseEnrollmentUri(uri), { errorCode: { exit: 2 }, message: /svc:/ }, uri)
+})
+
+t.test('a URI on standard input that never ends is refused', async t => {
+  function* endless() {
+    for (let read = 0; ; read += 1) {
+      if (read > 100) t.bailout('it reads on')
+      yield '\0'.repeat(65_536)
+    }
+  }
+  const read = (input: Readable) => readUri('-', { env: {}, input })
+
+  await t.rejects(read(Readable.from(endless())), { errorCode: { exit: 2 }, message: /URI alone/ })
+  t.equal(await read(Readable.from(['svc://a:1', '/enroll\n'])), 'svc://a:1/enroll\n')
 })

@@ -32,6 +32,7 @@ export const ruleCounters = (
     ruleId,
     ports: [{ port: 8080, bytesIn, bytesOut, datagramsIn: 0, datagramsOut: 0, active }],
     targets: [{ bytesIn, bytesOut, connectionsTotal: 0, ...unknownHealth }],
+    diverts: [],
     connectionsTotal: 0,
     dnsFailures: 0,
     targetFailovers: 0,

@@ -1,7 +1,9 @@
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { openJournal } from '../../agent/journal/journal.ts'
 import { fakeClock } from '../../kit/fake-clock.ts'
+import { recordLog } from '../../kit/record-log.ts'
 import { acknowledgeAll, batches, rowsOf, ruleCounters, startJournal, webRule } from './journal-fixture.ts'
 
 const noon = Date.UTC(2026, 0, 15, 12)
@@ -312,6 +314,36 @@ t.test('a failed write is logged, and no count is lost', async t => {
   t.match(log, [{ level: 'error', event: 'journal.write_failed' }])
   t.equal(log.length, 1)
   t.match(rowsOf(batches(journal)), { 'port 8080': { bytesIn: 11 } })
+})
+
+t.test('a start on a full disk counts in memory until there is space', async t => {
+  const dir = t.testdir()
+  const { db, log } = startJournal(t, dir) // it is killed
+  db.exec('pragma query_only = 1') // fails like a full disk
+  const journal = openJournal({ db, clock: fakeClock(), log: recordLog(log) })
+  journal.bind(1, webRule)
+  journal.tick([ruleCounters(1, [10, 0])])
+  t.throws(() => batches(journal), 'a report without the epoch could not be acknowledged')
+
+  db.exec('pragma query_only = 0')
+  journal.tick([ruleCounters(1, [12, 0])])
+
+  t.match(log, [{ level: 'error', event: 'journal.write_failed' }])
+  const all = batches(journal)
+  t.match(rowsOf(all), { 'port 8080': { bytesIn: 12 } })
+  t.match(all.at(-1), { gap: {}, isLast: true }, 'the kill is a gap')
+})
+
+t.test('an orderly stop on a full disk logs that counts may be lost', async t => {
+  const dir = t.testdir()
+  const { journal, db, log } = startJournal(t, dir)
+  journal.bind(1, webRule)
+  journal.recordFinal(ruleCounters(1, [10, 0]))
+  db.exec('pragma query_only = 1')
+
+  journal.close()
+
+  t.match(log, [{ event: 'journal.write_failed', message: /may be lost/ }])
 })
 
 t.test('a rule that the engine refused to open has no counts', async t => {

@@ -102,6 +102,39 @@ t.test('counters of all runs of a rule that changes repeatedly add up', async t 
   t.equal(value('rule_rejected_total', 'rule="rule-1",reason="run_2"'), 1)
 })
 
+t.test('diverted callers have series of their divert, over all runs of the rule', async t => {
+  const { engine, connection, scrape } = await agentWithMetrics(t)
+  const tarpit = { name: 'tarpit', bytesIn: 1, bytesOut: 2, connectionsTotal: 3, active: 4 }
+  await pushRule(connection, 'rule-1', 1, 8080)
+  engine.setCounters(1, { diverts: [tarpit] })
+  engine.holdDrains()
+  await pushRule(connection, 'rule-1', 2, 8081)
+  engine.setCounters(2, { diverts: [{ ...tarpit, name: 'canary' }, tarpit] })
+
+  const check = async (active: number) => {
+    const value = await scrape()
+    const labels = 'rule="rule-1",divert="tarpit"'
+    t.equal(value('rule_diverted_active', labels), active)
+    t.equal(value('rule_diverted_connections_total', labels), 6)
+    t.equal(value('rule_diverted_bytes_total', `${labels},direction="in"`), 2)
+    t.equal(value('rule_diverted_bytes_total', `${labels},direction="out"`), 4)
+    t.equal(value('rule_diverted_connections_total', 'rule="rule-1",divert="canary"'), 3)
+  }
+  await check(8)
+  engine.setCounters(1, { diverts: [{ ...tarpit, active: 0 }] })
+  engine.finishDrain(1)
+  await check(4)
+  await pushRule(connection, 'rule-1', 3, 8080)
+  engine.setCounters(2, {
+    diverts: [
+      { ...tarpit, name: 'canary' },
+      { ...tarpit, active: 0 }
+    ]
+  })
+  engine.finishDrain(2)
+  await check(0)
+})
+
 t.test('connected is 1 while the control stream is up', async t => {
   const { connection, scrape, log } = await agentWithMetrics(t)
 

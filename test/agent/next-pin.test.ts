@@ -1,7 +1,7 @@
 // The two pins of a bundle: the current certificate and the next one.
 import { join } from 'node:path'
 import t from 'tap'
-import { promoteNextPin, readBundle, saveNextPin, writeBundle } from '../../agent/link/bundle.ts'
+import { promoteNextPin, readBundle, saveNextPin, writeBundle } from '../../agent/stream/bundle.ts'
 
 const old = 'a'.repeat(64)
 

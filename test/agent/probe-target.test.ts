@@ -15,7 +15,8 @@ const planTo = (host: string, port: number, changed: Partial<Plan> = {}) =>
 
 function testProbe(plan: Plan, answer?: Resolved, isLoop = false) {
   const resolve = async (host: string): Promise<Resolved> => answer ?? { ok: true, addresses: [host] }
-  return openTargetProbes()(plan, { resolve, isLoop: () => isLoop })
+  const dial = async () => ({ failure: null, isRefusal: false })
+  return openTargetProbes()(plan, 0, { resolve, isLoop: () => isLoop, dial })
 }
 
 /** A target that keeps what its callers have sent until they ended. */

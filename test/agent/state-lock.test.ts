@@ -1,4 +1,5 @@
 // Another process, such as sqlite3 or a backup, has locked the agent's state.db.
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import t, { type Test } from 'tap'
@@ -6,12 +7,14 @@ import type { AgentPlugin } from '../../agent/plugin.ts'
 import { openPortableEngine } from '../../agent/portable-engine/portable-engine.ts'
 import { openQueues } from '../../agent/state/queues.ts'
 import { openRuleSettings } from '../../agent/state/rule-settings.ts'
-import { openStateDatabase } from '../../agent/state/state-database.ts'
+import { lockStateDir, openStateDatabase } from '../../agent/state/state-database.ts'
+import { lockStore } from '../../kernel/store/data-dir.ts'
 import { fakeClock } from '../../kit/fake-clock.ts'
 import rules from '../../plugins/rules/agent.ts'
 import { messages } from '../../plugins/rules/wire.ts'
 import { echo, exchange, openCaller, openTarget } from '../engine/engine-fixture.ts'
 import { freePort } from '../support/ports.ts'
+import { privateDir } from '../support/private-dir.ts'
 import { acknowledgeAll, batches, rowsOf, ruleCounters, startJournal, webRule } from './journal-fixture.ts'
 import { recordLog } from './recorded-log.ts'
 import { scriptedServer } from './scripted-server.ts'
@@ -187,3 +190,35 @@ t.test('the end of a gap that the server corrects during a lock is saved when th
 
   t.match(batches(journal), [{ gap: { fromMs: start, toMs: start + 60_000 } }])
 })
+
+t.test('the locks of both directories write nothing, so a full disk does not prevent a start', async t => {
+  for (const lock of [lockStateDir, lockStore]) {
+    const dir = privateDir(t)
+    t.teardown(lock(dir))
+
+    t.same(readdirSync(dir), ['lock.db'])
+  }
+})
+
+t.test('a damaged state.db ends the start with 78 and a remedy', async t => {
+  const dir = privateDir(t)
+  writeFileSync(join(dir, 'state.db'), 'no database'.repeat(1000))
+
+  t.throws(() => openStateDatabase(dir), {
+    errorCode: { exit: 78 },
+    message: /state\.db is damaged: .*move it away/
+  })
+})
+
+t.test(
+  'a state.db that cannot be opened now ends the start with 6, so that a later start can succeed',
+  async t => {
+    const dir = privateDir(t)
+    mkdirSync(join(dir, 'state.db'))
+
+    t.throws(() => openStateDatabase(dir), {
+      errorCode: { exit: 6 },
+      message: /state\.db cannot be opened at present: .*check the space/
+    })
+  }
+)

@@ -3,9 +3,9 @@ import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { type Outcome, type RunOptions, runAgent } from '../../agent/agent.ts'
-import { type Bundle, readBundle, writeBundle } from '../../agent/link/bundle.ts'
 import type { AgentPlugin } from '../../agent/plugin.ts'
 import { openGuardrails } from '../../agent/rules/guardrails.ts'
+import { type Bundle, readBundle, writeBundle } from '../../agent/stream/bundle.ts'
 import { type FakeClock, fakeClock } from '../../kit/fake-clock.ts'
 import { type FakeEngine, fakeEngine } from '../../kit/fake-engine.ts'
 import rules from '../../plugins/rules/agent.ts'
@@ -20,6 +20,8 @@ export interface TestAgent {
   readonly bundleFile: string
   readonly outcome: Promise<Outcome>
   bundle(): Bundle | null
+  /** Reloads the agent as SIGHUP does. */
+  reload(): void
   /** Stops the agent as the first signal does. */
   stop(): Promise<Outcome>
   /** Ends the drain as the second signal does. */
@@ -34,6 +36,8 @@ interface Options {
   readonly token?: string
   readonly clock?: FakeClock
   readonly openEngine?: RunOptions['openEngine'] // default: a fake engine
+  readonly resolver?: RunOptions['resolver'] // default: names have made-up addresses
+  readonly reread?: RunOptions['reread']
 }
 
 /** Starts an agent in `dir`; another one can be started there after it has stopped. */
@@ -46,7 +50,9 @@ export function startTestAgent(
     configs = {},
     token = 'token-one',
     clock = fakeClock(),
-    openEngine
+    openEngine,
+    resolver = { resolve: async host => ({ ok: true, addresses: [`address of ${host}`] }) },
+    reread
   }: Options
 ): TestAgent {
   chmodSync(dir, 0o700) // as a state directory must be, whatever the umask
@@ -56,13 +62,14 @@ export function startTestAgent(
   const log = recordLog()
   const stop = new AbortController()
   const cut = new AbortController()
+  let reload = (): void => {}
   const outcome = runAgent(
     {
       plugins,
       configs,
       openEngine: openEngine ?? engine.start,
       engineName: 'fake',
-      resolver: { resolve: async host => ({ ok: true, addresses: [`address of ${host}`] }) },
+      resolver,
       bind: ['127.0.0.1'],
       guardrails: openGuardrails(
         { allow_ports: [], allow_targets: [], deny_targets: [], deny_local_ports: [] },
@@ -73,9 +80,16 @@ export function startTestAgent(
       version: '2.0.0',
       clock,
       log,
-      random: () => 0.5
+      random: () => 0.5,
+      ...(reread && { reread })
     },
-    { stop: stop.signal, cut: cut.signal }
+    {
+      stop: stop.signal,
+      cut: cut.signal,
+      onReload: listener => {
+        reload = listener
+      }
+    }
   )
   const stopAgent = (): Promise<Outcome> => {
     stop.abort()
@@ -92,6 +106,7 @@ export function startTestAgent(
     bundleFile,
     outcome,
     bundle: () => readBundle(bundleFile),
+    reload: () => reload(),
     stop: stopAgent,
     cut: () => cut.abort()
   }

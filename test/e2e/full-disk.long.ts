@@ -36,6 +36,8 @@ t.test(
     disk.fill()
     for (const id of ['a', 'b', 'c']) await t.rejects(addUser(cluster, id), /503 .*store_unavailable.*full/)
     t.match(await cluster.cli(['user', 'create', 'd']), { code: 6 })
+    const backup = ['backup', join(disk.dir, 'backup'), '--data-dir', join(cluster.dir, 'server')]
+    t.match(await cluster.cli(backup), { code: 1, stderr: /backup_failed.*full/ })
     t.same(await users(cluster), ['before'])
     t.match(await get(`http://127.0.0.1:${port}/`), /hello/)
     await paris.agent.until('stats.report_failed')
@@ -52,6 +54,24 @@ t.test(
     t.same(await users(cluster), ['after', 'before'], 'acknowledged changes are stored, refused ones are not')
   }
 )
+
+t.test('server and agent stop with 0 while their disk is full', { skip, timeout }, async t => {
+  const disk = smallDisk(t, 24)
+  const teardown = (release: () => unknown) => t.teardown(release)
+  const cluster = await testCluster({ teardown, testdir: () => disk.dir } as typeof t)
+  const paris = await startAgent(t, cluster, 'paris', { args: ['--state-dir', join(disk.dir, 'paris')] })
+  const page = await startWebServer(t)
+  const port = await freePort()
+  await push(cluster, 'paris', port, page)
+
+  disk.fill()
+  await get(`http://127.0.0.1:${port}/`)
+  await t.rejects(addUser(cluster, 'a'), /503 .*store_unavailable.*full/)
+  for (const { signal, exit } of [paris.agent, cluster.server]) {
+    signal('SIGTERM')
+    t.equal(await exit, 0)
+  }
+})
 
 t.test('changes are refused while the data directory is missing', { timeout }, async t => {
   const cluster = await testCluster(t)

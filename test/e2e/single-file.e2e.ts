@@ -92,7 +92,7 @@ t.test('the file has only the commands of the agent', async t => {
       env: { ...process.env, PATH: `${join(process.execPath, '..')}:${process.env['PATH']}` }
     })
 
-  t.match(run('agent', '--help').stdout, /check, doctor, enroll, health, run, status/)
+  t.match(run('agent', '--help').stdout, /check, doctor, enroll, health, links, run, status/)
   t.match(run('--version').stdout, /^\d+\.\d+\.\d+\n$/)
   t.match(run('rule', 'list'), { status: 2, stderr: /unknown command 'rule'/ })
   t.match(run('server'), { status: 2, stderr: /unknown command 'server'/ })

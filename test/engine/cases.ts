@@ -7,6 +7,7 @@ import { connectionLists, udpConnectionLists } from './cases/connection-lists.ts
 import { connectionRecords } from './cases/connection-records.ts'
 import { dialFrom } from './cases/dial-from.ts'
 import { dials } from './cases/dials.ts'
+import { diverts } from './cases/diverts.ts'
 import { embedded } from './cases/embedded-addresses.ts'
 import { filters } from './cases/filters.ts'
 import { firstRead } from './cases/first-read.ts'
@@ -20,9 +21,11 @@ import { losses, udpLosses } from './cases/losses.ts'
 import { meters } from './cases/meters.ts'
 import { preamble } from './cases/preamble.ts'
 import { ruleReplacement } from './cases/rule-replacement.ts'
+import { targetDials } from './cases/target-dials.ts'
 import { targetNames } from './cases/target-names.ts'
 import { tlsNames } from './cases/tls-names.ts'
 import { udpBalance } from './cases/udp-balance.ts'
+import { udpDiverts } from './cases/udp-diverts.ts'
 import { udpFirstRead } from './cases/udp-first-read.ts'
 import { udpFlows } from './cases/udp-flows.ts'
 import { udpGuards } from './cases/udp-guards.ts'
@@ -38,6 +41,7 @@ export const cases = {
   ...bytes,
   ...dials,
   ...targetNames,
+  ...targetDials,
   ...losses,
   ...dialFrom,
   ...lifecycle,
@@ -45,6 +49,7 @@ export const cases = {
   ...filters,
   ...embedded,
   ...guards,
+  ...diverts,
   ...meters,
   ...closedMeters,
   ...budget,
@@ -63,6 +68,7 @@ export const udpCases = {
   ...udpLifecycle,
   ...udpLimits,
   ...udpGuards,
+  ...udpDiverts,
   ...udpMeters,
   ...udpClosedMeters,
   ...udpTargets,

@@ -2,7 +2,9 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import type { Test } from 'tap'
+import type { DialRequest } from '../../agent/engine/dial-request.ts'
 import type {
   Counters,
   Engine,
@@ -30,13 +32,14 @@ export interface EngineFixture {
 interface FixtureOptions extends Pick<EngineOptions, 'deadPeerMs'> {
   readonly bind?: readonly string[]
   readonly names?: Readonly<Record<string, Resolved>>
+  readonly onDial?: (request: DialRequest, engine: Engine) => void
 }
 
 /** Opens an engine. A 'resolve' event is answered at once from `names`; for other names it is never answered. */
 export function engineFixture(
   t: Test,
   openEngine: OpenEngine,
-  { bind = ['127.0.0.1', '::1'], names = {}, deadPeerMs }: FixtureOptions = {}
+  { bind = ['127.0.0.1', '::1'], names = {}, deadPeerMs, onDial }: FixtureOptions = {}
 ): EngineFixture {
   const events: EngineEvent[] = []
   const engine = openEngine({
@@ -47,6 +50,7 @@ export function engineFixture(
       for (const event of batch) {
         const answer = event.kind === 'resolve' ? names[event.host] : undefined
         if (event.kind === 'resolve' && answer) engine.resolved(event.token, answer)
+        if (event.kind === 'dial') onDial?.(event, engine)
       }
     }
   })
@@ -103,6 +107,7 @@ export async function ruleTo(
     firstRead: null,
     preamble: null,
     replyCap: null,
+    diverts: [],
     source: null,
     target: [],
     ...noGuards,
@@ -144,7 +149,7 @@ export async function openUnresponsiveTarget(t: Test, host: string): Promise<num
   return port
 }
 
-export const echo = (socket: Socket): void => void socket.pipe(socket)
+export const echo = (socket: Duplex): void => void socket.pipe(socket)
 
 /** Connects; does not read yet. A reset may arrive before 'connect': then `endOf` returns it. */
 export async function openCaller(t: Test, port: number, host = '127.0.0.1'): Promise<Socket> {
@@ -158,7 +163,7 @@ export async function openCaller(t: Test, port: number, host = '127.0.0.1'): Pro
 }
 
 /** Returns all bytes until the FIN of the other side; a reset throws. The socket can still write. */
-export async function collect(socket: Socket): Promise<Buffer> {
+export async function collect(socket: Duplex): Promise<Buffer> {
   const chunks: Buffer[] = []
   socket.on('data', chunk => chunks.push(chunk)).resume()
   await once(socket, 'end')
@@ -166,7 +171,7 @@ export async function collect(socket: Socket): Promise<Buffer> {
 }
 
 /** Waits until the other side ends the connection. Reads and drops all bytes before. */
-export async function endOf(socket: Socket): Promise<'fin' | 'reset'> {
+export async function endOf(socket: Duplex): Promise<'fin' | 'reset'> {
   if (socket.errored) return 'reset'
   socket.resume()
   const { promise, resolve } = Promise.withResolvers<'fin' | 'reset'>()
@@ -177,7 +182,7 @@ export async function endOf(socket: Socket): Promise<'fin' | 'reset'> {
 }
 
 /** Writes and returns the next chunk that comes back. */
-export async function exchange(socket: Socket, text: string): Promise<string> {
+export async function exchange(socket: Duplex, text: string): Promise<string> {
   if (socket.errored) throw socket.errored
   socket.resume().write(text)
   const [chunk] = await once(socket, 'data')

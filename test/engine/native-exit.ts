@@ -37,6 +37,7 @@ async function openForwarder({ from, port }: Ports): Promise<void> {
     firstRead: null,
     preamble: null,
     replyCap: null,
+    diverts: [],
     source: null,
     addressGuards: [],
     sourceLimits: [],

@@ -1,5 +1,6 @@
 // The native engine copies small transfers and splices large ones.
 import { randomBytes } from 'node:crypto'
+import type { Socket } from 'node:net'
 import t, { type Test } from 'tap'
 import type { Engine, EngineOptions } from '../../agent/engine/engine.ts'
 import {
@@ -28,7 +29,7 @@ type Open = ReturnType<typeof openWith>
 
 /** Returns the function that opens an engine with a metered rule. */
 function openWith(openEngine: (options: EngineOptions) => Engine) {
-  return async (t: Test, options: Partial<EngineOptions>, serve = echo) => {
+  return async (t: Test, options: Partial<EngineOptions>, serve: (socket: Socket) => void = echo) => {
     const fixture = engineFixture(t, all => openEngine({ ...all, ...options }))
     fixture.engine.setMeter(1, unlimited)
     const rule = await ruleTo([await openTarget(t, serve)], { meters: [1] })

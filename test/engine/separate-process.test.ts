@@ -132,6 +132,51 @@ for (const engine of engines) {
     t.strictSame(rules[1]?.rejected, {})
   })
 
+  t.test(`${engine}: the agent's own dials for one owner leave descriptors to another one`, async t => {
+    // One of two adjacent limits leaves an odd number of descriptors for two owners.
+    for (const limit of [400, 401]) {
+      const bobsPort = await freePort()
+      const { child } = await openInProcess(t, engine, { limit, bobsPort })
+      const ask = async (command: string) => {
+        child.send(command)
+        const [answer] = await once(child, 'message')
+        return answer
+      }
+      const reserve = (): Promise<number> => ask('reserve')
+
+      const reserved = await reserve()
+      t.ok(reserved > 100 && reserved < 200, `${reserved} of ${limit}`)
+      t.equal(await callBob(t, bobsPort, 60), 'served')
+      t.equal(await reserve(), 0)
+
+      child.send('release')
+      t.equal(await reserve(), 1)
+
+      await ask('close')
+      await ask('open')
+      for (let i = 0; i < reserved; i++) child.send('release')
+      t.equal(await reserve(), reserved, 'no more after the rules of the owner have ended in between')
+    }
+  })
+
+  t.test(
+    `${engine}: the agent's own dials have descriptors while all rules of the owner are closed`,
+    async t => {
+      const { child } = await openInProcess(t, engine, { limit: 400 })
+      const ask = async (command: string) => {
+        child.send(command)
+        const [answer] = await once(child, 'message')
+        return answer
+      }
+
+      await ask('close')
+      const reserved: number = await ask('reserve')
+      t.ok(reserved > 100, `${reserved} descriptors`)
+      for (let i = 0; i < reserved; i++) child.send('release')
+      t.equal(await ask('reserve'), reserved)
+    }
+  )
+
   t.test(`${engine}: at most 256 health checks of an owner are in progress`, async t => {
     const annsTarget = await openUnresponsiveTarget(t, '0.0.0.0')
     const idle = await stateOf((await openInProcess(t, engine, { limit: 2000 })).child)

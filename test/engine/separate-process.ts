@@ -59,6 +59,7 @@ const rule = (id: number, owner: string, from: number, port: number): EngineRule
   firstRead: null,
   preamble: null,
   replyCap: null,
+  diverts: [],
   source: null,
   addressGuards: [],
   sourceLimits: [],
@@ -70,11 +71,28 @@ const probedTargets = addresses(probed).map(host => ({ host, port }))
 if (probed > 0)
   await engine.open({ ...rule(3, 'ann', await freePort(), port), targets: probedTargets, probeMs: 100 })
 
+const releases: (() => void)[] = []
+
 process.on('message', async command => {
   if (command === 'stop') {
     await engine.stop()
     process.disconnect() // from now on, only a leak of the engine can keep the process alive
     return
+  }
+  if (command === 'reserve') {
+    const before = releases.length
+    for (let release = engine.reserveDescriptor('ann'); release; release = engine.reserveDescriptor('ann'))
+      releases.push(release)
+    return process.send?.(releases.length - before)
+  }
+  if (command === 'release') return releases.pop()?.()
+  if (command === 'close') {
+    await engine.close(1, 0)
+    return process.send?.('closed')
+  }
+  if (command === 'open') {
+    await engine.open(rule(4, 'ann', from, port))
+    return process.send?.('open')
   }
   const { rules, meters } = engine.sample()
   const descriptors = readdirSync('/proc/self/fd').length

@@ -1,11 +1,13 @@
 // Runs one attack in a separate process, so that it does not delay measurements: node attacker.ts NAME < target.json
-import { setPriority } from 'node:os'
+// Prints lines of JSON: `phase` whenever it changes, and at last `did`.
 import { text } from 'node:stream/consumers'
+import { yieldProcessors } from '../support/processors.ts'
 import type { Attack, Target } from './target.ts'
 
-setPriority(10) // a remote attacker would not use the server's CPU
+yieldProcessors() // they are for the edges and the measurements
 const [, , name] = process.argv
 const { attack } = (await import(`./${name}.ts`)) as { readonly attack: Attack }
 const target = JSON.parse(await text(process.stdin)) as Target
-console.log(JSON.stringify(await attack(target)))
+const did = await attack(target, phase => console.log(JSON.stringify({ phase })))
+console.log(JSON.stringify({ did }))
 process.exit(0)

@@ -33,8 +33,8 @@ export async function probeChanges({ cluster, target }: World, stop: AbortSignal
   const tookMs: number[] = []
   const { userId: owner, clientIds } = target.victim
   const targets = [{ host: '127.0.0.1', port: 9 }]
+  const body = { client: clientIds[0], owner, listen_port: await freePort(), targets } // a long run would use up the ports
   while (!stop.aborted) {
-    const body = { client: clientIds[0], owner, listen_port: await freePort(), targets }
     const start = performance.now()
     const { rule_id } = await cluster.call<{ rule_id: string }>('POST', '/v1/rules', body)
     tookMs.push(performance.now() - start)

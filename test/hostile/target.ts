@@ -22,8 +22,17 @@ export interface Target {
   }
 }
 
-/** Attacks for `target.secs`. Resolves with counts of its actions by name. Rejects if it gets forbidden data. */
-export type Attack = (target: Target) => Promise<Readonly<Record<string, number>>>
+/** Uses of others that overlap with 'attacking' are compared with those that are all in 'resting'. */
+export type Phase = 'changing' | 'resting' | 'attacking'
+
+/**
+ * Attacks for `target.secs`, and announces phases if it rests in between. Resolves with counts of its actions by name.
+ * Rejects if it gets forbidden data.
+ */
+export type Attack = (
+  target: Target,
+  announce: (phase: Phase) => void
+) => Promise<Readonly<Record<string, number>>>
 
 export const attacks = ['agent', 'tenant', 'network', 'bans', 'neighbor'] as const
 export type AttackName = (typeof attacks)[number]

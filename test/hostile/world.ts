@@ -2,12 +2,14 @@
 
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
 import type { QuotaRow } from '../../plugins/quota/schema.ts'
 import type { RuleStats } from '../../plugins/stats/schema.ts'
 import type { Traffic } from '../../plugins/traffic/schema.ts'
 import { seededRandom } from '../bench/soak/seeded-random.ts'
-import { freePort } from '../support/ports.ts'
+import { freePort, skipPorts } from '../support/ports.ts'
 import type { Process } from '../support/process.ts'
+import { separateFrom } from '../support/processors.ts'
 import {
   type RunningAgent,
   startAgent,
@@ -16,7 +18,7 @@ import {
   testCluster,
   token
 } from '../support/test-cluster.ts'
-import { openQuietTenant, type QuietTenant } from './quiet-tenant.ts'
+import { openQuietTenants, type QuietTenants } from './quiet-tenant.ts'
 import type { Target } from './target.ts'
 
 interface HonestRule {
@@ -29,7 +31,7 @@ export interface World {
   readonly cluster: TestCluster
   readonly edges: readonly RunningAgent[]
   readonly target: Target
-  readonly quiet: QuietTenant // on the first client
+  readonly quiet: QuietTenants // on the first client
   /** Exchanges bytes through all rules until `stop`. Resolves with the number of exchanges; rejects if one fails. */
   traffic(stop: AbortSignal): Promise<number>
   /** Waits for all reports. Returns the differences between the counters and the bytes that both ends saw. */
@@ -43,8 +45,12 @@ export async function openWorld(
   t: TestFolder,
   { seed, secs }: { seed: number; secs: number }
 ): Promise<World> {
-  const cluster = await testCluster(t)
+  skipPorts(20_000, 20_999) // of the tenant's grant
+  const cluster = await testCluster(t, {
+    NODE_OPTIONS: `--import ${join(import.meta.dirname, 'collect-on-signal.ts')}`
+  })
   const { call, server } = cluster
+  separateFrom(server.pid)
   const { port: metricsPort } = await server.until('metrics.listening')
   const edges = [await startAgent(t, cluster, 'paris'), await startAgent(t, cluster, 'lyon')]
   await call('POST', '/v1/users', { user_id: victim, display_name: victim })
@@ -58,7 +64,7 @@ export async function openWorld(
   return {
     cluster,
     edges,
-    quiet: await openQuietTenant(cluster, edges[0]?.clientId ?? '', echo),
+    quiet: await openQuietTenants(t, cluster, { clientId: edges[0]?.clientId ?? '', echo }),
     target: {
       seed,
       secs,

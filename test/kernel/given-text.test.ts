@@ -6,7 +6,7 @@ import t from 'tap'
 import { pathArgument, pathProblem } from '../../kernel/platform/path-problem.ts'
 import { requireSecret, secretProblem, tokenProblem } from '../../kernel/platform/secret-problem.ts'
 import { tokenFor } from '../../plugins/cli/api/login-file.ts'
-import { askSecret } from '../../plugins/cli/terminal/ask-secret.ts'
+import { openSecretReader } from '../../plugins/cli/terminal/secret-reader.ts'
 import { askPassword } from '../../plugins/users/exports.ts'
 
 t.test(
@@ -90,9 +90,12 @@ t.test(
       errorCode: { code: 'usage' },
       message: /^(?!.*hidden).*(quotes|white space|line break)/
     }
-    await t.rejects(askSecret(source('', { SVC_PASSWORD: "'hidden'" }), wanted), refused)
-    await t.rejects(askSecret(source('"hidden"\n'), wanted), refused)
-    t.equal(await askSecret(source('not hidden\r\n'), wanted), 'not hidden')
+    await t.rejects(openSecretReader(source('', { SVC_PASSWORD: "'hidden'" })).ask(wanted), refused)
+    await t.rejects(openSecretReader(source('"hidden"\n')).ask(wanted), refused)
+    const lines = openSecretReader(source('not hidden\r\n\nnext\n'))
+    t.equal(await lines.ask(wanted), 'not hidden')
+    t.equal(await lines.ask(wanted), 'next', 'each secret is one line')
+    await t.rejects(lines.ask(wanted), { message: /no secret: set SVC_PASSWORD/ })
     await t.rejects(askPassword(source('', { SVC_NEW_PASSWORD: 'hidden\n' })), refused)
     await t.rejects(askPassword(source(' hidden\n')), refused)
   }

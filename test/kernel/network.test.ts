@@ -1,5 +1,5 @@
 import t from 'tap'
-import { networkOf } from '../../kernel/platform/network.ts'
+import { isLoopback, networkOf } from '../../kernel/platform/network.ts'
 
 t.test('a network is a single IPv4 address or an IPv6 /64', async t => {
   t.equal(networkOf('192.0.2.1'), '192.0.2.1')
@@ -23,4 +23,19 @@ t.test('IPv4 callers behind a translator are separate networks', async t => {
 
 t.test('text that is not an address stays unchanged', async t => {
   for (const text of ['', 'others', 'no address', '2001:db8::/32']) t.equal(networkOf(text), text)
+})
+
+t.test('loopback is known in every notation', async t => {
+  for (const host of [
+    'localhost',
+    'LOCALHOST.',
+    '127.1.2.3',
+    '::1',
+    '0:0:0:0:0:0:0:1',
+    '::ffff:127.0.0.1',
+    '::ffff:7f00:1'
+  ])
+    t.ok(isLoopback(host), host)
+  for (const host of ['', '0.0.0.0', '128.0.0.1', '::2', '127.0.0.1.example', 'localhost.example'])
+    t.notOk(isLoopback(host), host)
 })

@@ -4,16 +4,22 @@ import { setImmediate } from 'node:timers/promises'
 import { type EntityManager, raw } from '@mikro-orm/sql'
 import SQLite from 'better-sqlite3'
 import t, { type Test } from 'tap'
-import { currentPayer } from '../../kernel/base/request-id.ts'
 import { User } from '../../kernel/identity/entities.ts'
 import { kernelStore } from '../../kernel/store/kernel-store.ts'
 import { openStore } from '../../kernel/store/open.ts'
 import { Groups } from '../../kernel/store/sqlite/groups.ts'
 import { Statements } from '../../kernel/store/sqlite/statements.ts'
 import { Group } from '../../kernel/store/sqlite/transaction.ts'
-import { notRepeated } from '../support/store.ts'
+import { notRepeated, runAsPayer } from '../support/store.ts'
 
-const userOf = (id: string): User => ({ id, displayName: 'Ann', role: 'user', disabled: false, createdAt: 1 })
+const userOf = (id: string): User => ({
+  id,
+  displayName: 'Ann',
+  role: 'user',
+  disabled: false,
+  kind: 'user',
+  createdAt: 1
+})
 
 async function open(t: Test) {
   const store = await openStore(join(t.testdir(), 'sluice.db'), [kernelStore])
@@ -113,9 +119,7 @@ t.test(
     const { change, order } = openGroups()
     const changing: Promise<void>[] = []
     const of = (payer: string, ...names: string[]) =>
-      currentPayer.run(payer, () =>
-        names.forEach(name => void changing.push(change(name, () => spendMs(20))))
-      )
+      runAsPayer(payer, () => names.forEach(name => void changing.push(change(name, () => spendMs(20)))))
 
     of('noisy', 'noisy 1', 'noisy 2', 'noisy 3', 'noisy 4')
     of('quiet', 'quiet 1')
@@ -131,11 +135,23 @@ t.test(
   }
 )
 
+t.test('a short change does not wait for the second long one of another payer', async t => {
+  const { change, order } = openGroups()
+  const of = (payer: string, name: string, work: () => void) => runAsPayer(payer, () => change(name, work))
+
+  await Promise.all([
+    of('quiet', 'quiet', () => {}),
+    ...['noisy 1', 'noisy 2', 'noisy 3'].map(name => of('noisy', name, () => spendMs(20)))
+  ])
+
+  t.ok(order().indexOf('quiet is answered') < order().indexOf('noisy 2'), order().join(', '))
+})
+
 t.test('a change of a payer that comes during a change of another is next', async t => {
   const { change, order } = openGroups()
   const changing: Promise<void>[] = []
   const of = (payer: string, name: string, work?: () => void) =>
-    currentPayer.run(payer, () => void changing.push(change(name, work)))
+    runAsPayer(payer, () => void changing.push(change(name, work)))
 
   const until = change('first', () => {
     for (const name of ['noisy 1', 'noisy 2']) of('', name)
@@ -223,7 +239,7 @@ t.test('a read of another payer does not wait for a change in progress', async t
   const begun = Promise.withResolvers<void>()
   const go = Promise.withResolvers<void>()
   const count = () => store.read(em => em.count(User))
-  const change = currentPayer.run('noisy', () =>
+  const change = runAsPayer('noisy', () =>
     store.change(async em => {
       await em.insert(User, userOf('ann'))
       begun.resolve()
@@ -232,12 +248,34 @@ t.test('a read of another payer does not wait for a change in progress', async t
   )
   await begun.promise
 
-  const own = currentPayer.run('noisy', count)
-  t.equal(await currentPayer.run('quiet', count), 0)
+  const own = runAsPayer('noisy', count)
+  t.equal(await runAsPayer('quiet', count), 0)
   go.resolve()
   await change
   t.equal(await own, 1)
 })
+
+t.test(
+  "no read waits for a change that waits for another program's lock, not even the server's own",
+  async t => {
+    const { store } = await open(t)
+    const other = new SQLite(join(t.testdirName, 'sluice.db'))
+    t.teardown(() => other.close())
+    other.exec('begin immediate')
+    let isChanged = false
+    const change = store
+      .change(em => em.insert(User, userOf('ann')))
+      .then(() => {
+        isChanged = true
+      })
+
+    t.equal(await store.read(em => em.count(User)), 0)
+    t.notOk(isChanged)
+    other.exec('commit')
+    await change
+    t.equal(await store.read(em => em.count(User)), 1)
+  }
+)
 
 t.test('a read waits for at most one group of changes, whatever its number of statements', async t => {
   const { store, countOf } = await open(t)

@@ -17,7 +17,7 @@ const allStores = async (): Promise<PluginStore[]> => [
   kernelStore,
   ...(await Promise.all(Object.values(builtin).map(async load => (await load()).default)))
 ]
-const ann: User = { id: 'ann', displayName: 'Ann', role: 'user', disabled: false, createdAt: 0 }
+const ann: User = { id: 'ann', displayName: 'Ann', role: 'user', disabled: false, kind: 'user', createdAt: 0 }
 
 t.test('migrations create exactly the tables of the entities', async t => {
   const stores = await allStores()

@@ -1,18 +1,25 @@
 // Group commit on PostgreSQL: several changes share a transaction, and each keeps its guarantees.
 import type { EntityManager } from '@mikro-orm/sql'
 import t, { type Test } from 'tap'
-import { currentPayer } from '../../kernel/base/request-id.ts'
 import { User } from '../../kernel/identity/entities.ts'
 import { kernelStore } from '../../kernel/store/kernel-store.ts'
 import { type Database, openStore } from '../../kernel/store/open.ts'
 import { runAt } from '../../kernel/store/postgres/sessions.ts'
 import type { PostgresPlace } from '../../kernel/store/sql/database.ts'
 import { withoutReply } from '../../kernel/store/without-reply.ts'
+import { runAsPayer } from '../support/store.ts'
 import { makeCluster } from './cluster.ts'
 import { emptyDatabase } from './empty-database.ts'
 import { proxyTo } from './proxy.ts'
 
-const userOf = (id: string): User => ({ id, displayName: 'Ann', role: 'user', disabled: false, createdAt: 1 })
+const userOf = (id: string): User => ({
+  id,
+  displayName: 'Ann',
+  role: 'user',
+  disabled: false,
+  kind: 'user',
+  createdAt: 1
+})
 const adding = (id: string) => (em: EntityManager) => em.insert(User, userOf(id))
 
 async function opened(t: Test, place?: PostgresPlace) {
@@ -128,7 +135,7 @@ t.test('a payer with many waiting changes delays the change of another by one', 
   const { promise, resolve } = Promise.withResolvers<void>()
   const changing = [store.change(() => promise)]
   const change = (payer: string) => {
-    const made = currentPayer.run(payer, () => store.change(async () => void order.push(payer)))
+    const made = runAsPayer(payer, () => store.change(async () => void order.push(payer)))
     changing.push(made)
   }
 
@@ -145,7 +152,7 @@ t.test(
     const { store, ids } = await opened(t)
     const { promise, resolve } = Promise.withResolvers<void>()
     const begun = Promise.withResolvers<void>()
-    const changing = currentPayer.run('noisy', () =>
+    const changing = runAsPayer('noisy', () =>
       store.change(async em => {
         await em.insert(User, userOf('ann'))
         begun.resolve()
@@ -154,9 +161,9 @@ t.test(
     )
     await begun.promise
 
-    const own = currentPayer.run('noisy', ids)
+    const own = runAsPayer('noisy', ids)
     const ofServer = ids()
-    t.same(await currentPayer.run('quiet', ids), [])
+    t.same(await runAsPayer('quiet', ids), [])
     resolve()
     await changing
     t.same(await own, ['ann'])

@@ -35,7 +35,7 @@ const move = (from: Place, to: Place, more: Partial<Move> = {}) =>
 /** Rows with values that the databases store in different ways. */
 const odd = [
   `insert into kernel_store_value values ('generation', '0123'), ('leaf', 'é ''"\\ ' || char(127, 10, 128225)), ('empty', '')`,
-  `insert into kernel_user values ('ann', 'Ann', 'user', 0, 1), ('bob', 'Bob', 'superadmin', 1, ${Number.MAX_SAFE_INTEGER})`,
+  `insert into kernel_user (id, display_name, role, disabled, created_at) values ('ann', 'Ann', 'user', 0, 1), ('bob', 'Bob', 'superadmin', 1, ${Number.MAX_SAFE_INTEGER})`,
   `insert into kernel_client (id, name, capabilities, revision, enrolled_at)
     values ('Z', 'upper', '{"b": 1,  "a": "\\u0000"}', 7, 1), ('a', 'lower', null, 8, 1), ('é', 'last', '[]', 9, 1)`,
   `insert into grants (id, user_id, port_from, port_to, protocols, targets, created_at)

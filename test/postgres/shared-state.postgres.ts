@@ -24,7 +24,7 @@ async function servers(t: Test): Promise<readonly [TestServer, TestServer]> {
     testServer(t, {
       dir: join(dir, id),
       plugins: [
-        ...['users', 'clients', 'auth', 'credentials', 'rules', 'apply', 'console'],
+        ...['users', 'clients', 'auth', 'credentials', 'rules', 'cli', 'apply', 'console'],
         ...['advertised-endpoint', 'enrollment']
       ],
       keys: {

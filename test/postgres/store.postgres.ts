@@ -17,7 +17,14 @@ import { type PostgresPlace, readPlace } from '../../kernel/store/sql/database.t
 import { openTestStore } from '../../kit/test-store.ts'
 import { proxyTo } from './proxy.ts'
 
-const userOf = (id: string): User => ({ id, displayName: 'Ann', role: 'user', disabled: false, createdAt: 1 })
+const userOf = (id: string): User => ({
+  id,
+  displayName: 'Ann',
+  role: 'user',
+  disabled: false,
+  kind: 'user',
+  createdAt: 1
+})
 const clientOf = (id: string, more: Partial<Client> = {}) => ({
   id,
   name: id,

@@ -50,6 +50,7 @@ async function runFile(file: string): Promise<FileEnd> {
   const ended = new Promise(resolve => test.once('end', resolve))
   test.runMain(() => {})
   await ended
+  test.setTimeout(0) // tap leaves the timer, and reports it later
   await yieldToEvents() // an error that has already happened belongs to this file
   current = null
   forgetGivenPorts()

@@ -15,6 +15,11 @@ const maxAttempts = 20_000
 /** Lets `freePort` return all ports again, for the next test file of a process. */
 export const forgetGivenPorts = (): void => given.clear()
 
+/** Lets `freePort` return none of these ports, which a test uses without asking. */
+export function skipPorts(from: number, to: number): void {
+  for (let port = from; port <= to; port++) given.add(port)
+}
+
 /** Returns the first of `width` consecutive ports that are free for TCP and UDP, IPv4 and IPv6. Never repeats a port. */
 export async function freePort(width = 1): Promise<number> {
   for (let attempt = 0; attempt < maxAttempts; attempt++) {

@@ -1,8 +1,12 @@
 import { join } from 'node:path'
 import type { Test } from 'tap'
+import { currentPayer } from '../../kernel/base/request-id.ts'
 import { type Database, openStore } from '../../kernel/store/open.ts'
 import type { PluginStore } from '../../kernel/store/sql/migrations.ts'
 import { isOnPostgres, openTestStore, tellingWork } from '../../kit/test-store.ts'
+
+/** Runs work that a user or address causes. */
+export const runAsPayer = <T>(name: string, work: () => T): T => currentPayer.run({ name, charge() {} }, work)
 
 /** Returns a value for the option `skip` of a test: `reason` on PostgreSQL, otherwise false. */
 export const notOnPostgres = (reason: string): string | false => isOnPostgres && reason

@@ -124,8 +124,10 @@ function rightValue(schema: JsonSchema): unknown {
   return type === 'object' ? {} : 'a'
 }
 
-const listOf = (element: string, bytes: number): string =>
-  `[${Array.from({ length: Math.max(1, Math.floor((bytes - 1) / (element.length + 1))) }, () => element).join()}]`
+function listOf(element: string, bytes: number): string {
+  const others = Math.max(0, Math.floor((bytes - 1) / (element.length + 1)) - 1)
+  return `[${`${element},`.repeat(others)}${element}]`
+}
 
 const membersOf = (count: number, prefix: string, bytes: number): string => {
   const members = Array.from({ length: count }, (_, at) => `"${prefix}${at}":1`)

@@ -53,6 +53,7 @@ const ruleOf = ({ port, target, targetPort }: HostedRule, index: number): Engine
   firstRead: null,
   preamble: null,
   replyCap: null,
+  diverts: [],
   source: null,
   target: [],
   addressGuards: [],

@@ -64,6 +64,7 @@ export const connectionRecords: Record<string, EngineCase> = {
         ruleId: rule.id,
         source: { address: host, port },
         listen: { address: host, port: rule.from },
+        divert: null,
         target: { index: 0, address: '127.0.0.1', port: target },
         serverName: null,
         openedAt: record.openedAt,

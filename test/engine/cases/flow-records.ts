@@ -19,6 +19,7 @@ export const flowRecords: Record<string, EngineCase> = {
         ruleId: rule.id,
         source: { address: host, port: caller.port },
         listen: { address: host, port: rule.from },
+        divert: null,
         target: { index: 0, address: '127.0.0.1', port: target.port },
         serverName: null,
         openedAt: record.openedAt,

@@ -39,7 +39,11 @@ export const guards: Record<string, EngineCase> = {
     t.equal(await endOf(await openCaller(t, one.from)), 'reset')
     t.equal(await endOf(await openCaller(t, other.from)), 'reset')
     t.match(counters().rejected, { source_banned: 1 })
+    t.equal(engine.guardRefusal(one.id, '127.0.0.1'), 'source_banned')
+    t.equal(engine.guardRefusal(one.id, '64:ff9b::10.1.2.3'), 'source_banned')
     t.equal(await exchange(await openCaller(t, one.from, '::1'), 'six'), 'six')
+    t.equal(engine.guardRefusal(one.id, '::1'), null)
+    t.equal(engine.guardRefusal(one.id + 1000, '127.0.0.1'), null, 'there is no such rule')
 
     engine.changeAddresses('bans', { add: ['::1'], remove: ['127.0.0.1'] })
     t.equal(await exchange(await openCaller(t, one.from), 'again'), 'again')

@@ -394,6 +394,21 @@ export const tlsNames: Record<string, EngineCase> = {
     t.match(engine.sample().rules, [{}, { rejected: { source_denied: 1 } }, {}])
   },
 
+  async 'a source that all rules of a port deny does not wait while the engine has other work'(
+    t,
+    openEngine
+  ) {
+    const { engine } = engineFixture(t, openEngine)
+    const from = await freePort()
+    const source = { allow: null, deny: [{ cidr: '127.0.0.0/8' }], refusal: 'source_denied' }
+    const rule = await openNamed(t, engine, 'one', { from, name: 'one.test', source })
+    const ends = Array.from({ length: 200 }, async () => endOf(await openCaller(t, from)))
+    for (let tasks = 0; tasks < 50_000; tasks++) engine.resetTargets(rule.id, [])
+    t.same(new Set(await Promise.all(ends)), new Set(['reset']))
+    t.match(engine.sample().rules, [{ rejected: { source_denied: 200 } }])
+    t.equal(peekCount(engine), 0)
+  },
+
   async 'invalid rules with names are refused'(t, openEngine) {
     const { engine } = engineFixture(t, openEngine)
     const from = await freePort(2)

@@ -29,14 +29,7 @@ export default definePlugin<Deps>({
   store: { entities: [Expiry], migrations: [{ name: '0001-expiry', class: Expiry0001 }] },
   fills: [endsAt],
   async start({ deps, defer }) {
-    let isBusy = false
-    const sweep = async (): Promise<void> => {
-      if (isBusy) return
-      isBusy = true
-      await removeEnded(deps).finally(() => {
-        isBusy = false
-      })
-    }
+    const sweep = (): Promise<void> => removeEnded(deps)
     defer(deps.clock.every(1000, sweep))
   }
 })

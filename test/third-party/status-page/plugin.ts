@@ -13,7 +13,7 @@ import {
 } from 'sluice/plugin'
 import { clear, list, reportsCard, reportsPage } from './console.ts'
 import { assets, prefix, statusPage } from './page.ts'
-import { openReports, type Reports, tooManyReports } from './reports.ts'
+import { explained, openReports, type Reports, tooManyReports } from './reports.ts'
 
 const section = Type.Object({
   owner: Type.String({ description: 'The user that owns the rules.' }),
@@ -69,7 +69,7 @@ export default definePlugin<Deps>({
   config: section,
   codes: [tooManyReports],
   services: { reports: asFunction(openReports).singleton() },
-  fills: [consolePageSlot.fill(reportsPage), consoleCardSlot.fill(reportsCard)],
+  fills: [consolePageSlot.fill(reportsPage), consoleCardSlot.fill(reportsCard), explained],
   prefix,
   routes: [show, report, list, clear, ...assets.routes]
 })

@@ -1,6 +1,12 @@
-import { defineCode, Fault, type Kernel } from 'sluice/plugin'
+import { defineCode, errorExplanationSlot, Fault, type Kernel } from 'sluice/plugin'
 
 export const tooManyReports = defineCode('too_many_reports', 429, 6)
+
+export const explained = errorExplanationSlot.fill({
+  code: tooManyReports,
+  when: 'visitors have sent 1,000 reports within an hour',
+  remedy: 'try again in an hour, or let an operator clear the reports'
+})
 
 /** Problem reports of the last hour. */
 export interface Reports {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer as createTlsServer } from 'node:tls'
 import t from 'tap'
-import { writeBundle, writePending } from '../../agent/link/bundle.ts'
+import { writeBundle, writePending } from '../../agent/stream/bundle.ts'
 import { alpn } from '../../kernel/wire/control.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import { openCertificate } from '../../plugins/certificate/certificate.ts'
