@@ -40,6 +40,7 @@ export type { Divert, DivertCounters } from './engine/divert.ts'
 export {
   type Counters,
   type EngineTarget,
+  type Filter,
   type PortCounters,
   peekBoundsMs,
   type Sample

@@ -4,7 +4,7 @@ import { familyOf, isOwnAddress } from './address.ts'
 import { parsePrefixes } from './address-prefix.ts'
 
 /** Checks a canonical address, its port and the DNS name of the target (null: none). Returns why it is refused, or null. */
-type FilterCheck = (address: string, port: number, host: string | null) => string | null
+export type FilterCheck = (address: string, port: number, host: string | null) => string | null
 
 export interface CompiledFilters {
   readonly source: FilterCheck
@@ -28,7 +28,7 @@ export function compileFilters({ source, target }: Pick<Filters, 'source' | 'tar
 
 type Matcher = (address: string, port: number, host: string | null) => boolean
 
-function compileFilter({ allow, deny, refusal }: Filter): FilterCheck {
+export function compileFilter({ allow, deny, refusal }: Filter): FilterCheck {
   const isDenied = compileMatches(deny)
   const matches = allow && compileMatches(allow)
   return (address, port, host) => {

@@ -2,10 +2,11 @@
 import type { Clock } from '../../kernel/base/clock.ts'
 import type { Engine, Filter } from '../engine/engine.ts'
 import { canonicalAddress, interleave, isOwnAddress } from '../net/address.ts'
-import { type CompiledFilters, compileFilters } from '../net/compile-filters.ts'
+import { compileFilter, type FilterCheck } from '../net/compile-filters.ts'
 import { LocalPorts } from '../portable-engine/net/local-ports.ts'
 import { connectFirst, type Route } from '../portable-engine/tcp/happy-eyeballs.ts'
 import type { Resolver } from '../resolver/resolver.ts'
+import { aborted } from './aborted.ts'
 import type { AgentDial, AgentDialed } from './dial-contract.ts'
 import type { Guardrails } from './guardrails.ts'
 import type { Plan } from './planner.ts'
@@ -24,7 +25,7 @@ const limitMs = 4_000
 export function openAgentDial({ engine, resolver, rules, bind, guardrails, clock }: Options): AgentDial {
   const bound = bind.map(canonicalAddress)
   const localPorts = new LocalPorts()
-  const judge = openJudge()
+  const checkOf = openFilterChecks()
 
   return async (
     { host, port },
@@ -45,11 +46,13 @@ export function openAgentDial({ engine, resolver, rules, bind, guardrails, clock
 
       const isLoop = (address: string): boolean =>
         (loopPorts.includes(port) || rules.listens('tcp', port)) && isOwnAddress(bound, address)
-      const check = judge(guardrails().filter)
-      const { target: ownCheck } = compileFilters({ source: null, target: filters })
+      const ofAgent = checkOf(guardrails().filter)
+      const ofCaller = filters.map(checkOf)
       const refusalOf = (address: string): string | null => {
         if (isLoop(address)) return 'loop'
-        return check(address, port, host) === null ? ownCheck(address, port, host) : 'denied_by_exit'
+        if (ofAgent(address, port, host) !== null) return 'denied_by_exit'
+        const check = ofCaller.find(refuses => refuses(address, port, host) !== null)
+        return check?.(address, port, host) ?? null
       }
       const addresses = answer.addresses.map(canonicalAddress)
       const [first] = addresses
@@ -80,13 +83,13 @@ export function openAgentDial({ engine, resolver, rules, bind, guardrails, clock
 
 const refused = (failure: string): AgentDialed => ({ failure, isRefusal: true })
 
-/** Compiles a filter once: guardrails change only at a reload. */
-function openJudge(): (filter: Filter) => CompiledFilters['target'] {
-  let last: { readonly filter: Filter; readonly check: CompiledFilters['target'] } | null = null
+/** Compiles each filter once. Guardrails change only at a reload. */
+function openFilterChecks(): (filter: Filter) => FilterCheck {
+  const checks = new WeakMap<Filter, FilterCheck>()
   return filter => {
-    if (last?.filter !== filter)
-      last = { filter, check: compileFilters({ source: null, target: [filter] }).target }
-    return last.check
+    const check = checks.get(filter) ?? compileFilter(filter)
+    checks.set(filter, check)
+    return check
   }
 }
 
@@ -103,11 +106,4 @@ function furtherDescriptors(engine: Pick<Engine, 'reserveDescriptor'>, owner: st
       for (const release of releases.splice(0, count)) release()
     }
   }
-}
-
-function aborted(signal: AbortSignal): Promise<null> {
-  const { promise, resolve } = Promise.withResolvers<null>()
-  if (signal.aborted) resolve(null)
-  signal.addEventListener('abort', () => resolve(null), { once: true })
-  return promise
 }

@@ -5,6 +5,7 @@ import { compileFilters } from '../net/compile-filters.ts'
 import { LocalPorts } from '../portable-engine/net/local-ports.ts'
 import { connectFirst, type Route } from '../portable-engine/tcp/happy-eyeballs.ts'
 import { endProbe } from '../portable-engine/tcp/health-probes.ts'
+import { aborted } from './aborted.ts'
 import type { TargetProbe } from './contract.ts'
 import type { Plan } from './planner.ts'
 import type { ProbedDial } from './target-dials.ts'
@@ -70,10 +71,4 @@ export function openTargetProbes(): ProbeTarget {
     if (signal.aborted) return { failure: 'timeout' }
     return outcome.failure === null ? null : { failure: outcome.failure }
   }
-}
-
-function aborted(signal: AbortSignal): Promise<null> {
-  const { promise, resolve } = Promise.withResolvers<null>()
-  signal.addEventListener('abort', () => resolve(null), { once: true })
-  return promise
 }

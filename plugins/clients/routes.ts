@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { EntityManager } from '@mikro-orm/sql'
 import { type Static, type TObject, Type } from 'typebox'
 import { clientNotFound } from '../../kernel/base/errors.ts'
@@ -8,7 +7,7 @@ import { ClientId, closed } from '../../kernel/http/schema.ts'
 import { Client } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
-import { listFilterSlots, listFilters, recordFields } from '../http/exports.ts'
+import { listChanges, listFilterSlots, listFilters, recordFields } from '../http/exports.ts'
 import { pendingFaults } from './admissions.ts'
 import { Address, ClientName, clientRow, fieldsIn } from './client-row.ts'
 import { type ClientAdministration, clientNotRevoked } from './clients.ts'
@@ -152,10 +151,7 @@ const update = defineRoute({
     const row = await change(resource, async em => {
       const before = await loadFields(id, filled, em)
       const row = await clients.update(id, part, em)
-      const after = await loadFields(id, filled, em)
-      changes = Object.entries(after)
-        .map(([field, to]) => ({ field, from: before[field] ?? null, to }))
-        .filter(({ from, to }) => !isDeepStrictEqual(from, to))
+      changes = listChanges(before, await loadFields(id, filled, em))
       return row
     })
     return row

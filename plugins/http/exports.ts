@@ -10,6 +10,7 @@ export {
   requiredDecisionSlot
 } from './change/decision.ts'
 export { type ExpiryNotice, expiryNotices } from './change/expiry-notices.ts'
+export { listChanges } from './change/list-changes.ts'
 export {
   type Expiring,
   type ExpiryPage,

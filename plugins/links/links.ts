@@ -1,5 +1,4 @@
 // Links as the API shows and changes them.
-import { isDeepStrictEqual } from 'node:util'
 import type { EntityManager } from '@mikro-orm/sql'
 import { timestamp } from '../../kernel/base/clock.ts'
 import { Fault } from '../../kernel/base/errors.ts'
@@ -10,7 +9,7 @@ import { Client } from '../../kernel/identity/entities.ts'
 import { isId } from '../../kernel/platform/id.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
-import { listFilterSlots, listFilters, recordFields, seesAll } from '../http/exports.ts'
+import { listChanges, listFilterSlots, listFilters, recordFields, seesAll } from '../http/exports.ts'
 import { linkNotFound } from './codes.ts'
 import { parseHosts } from './endpoint.ts'
 import { LinkRow } from './entities.ts'
@@ -154,11 +153,6 @@ const settingsOf = async (
   note: note ?? null,
   ...(await recordFields.load(fieldsIn(filled), [id], em))(id)
 })
-
-const listChanges = (before: Settings, after: Settings): FieldChange[] =>
-  Object.entries(after)
-    .map(([field, to]) => ({ field, from: before[field] ?? null, to }))
-    .filter(({ from, to }) => !isDeepStrictEqual(from, to))
 
 async function toRecord(
   services: Services,

@@ -1,5 +1,5 @@
 // The parts of rules at this client, as exit or relay: it admits requests and knows the live connections.
-import type { AgentDial } from '../../../agent/plugin.ts'
+import type { AgentDial, Filter } from '../../../agent/plugin.ts'
 import type { Clock } from '../../../kernel/base/clock.ts'
 import type { ExitPart } from '../wire.ts'
 import type { Exits, ExitTarget, Live } from './far-requests.ts'
@@ -25,6 +25,17 @@ type Target = ExitPart['targets'][number]
 
 type Allowed = NonNullable<ExitPart['allow']>['matches'][number]
 
+/** A part with its filters, which the agent compiles once for each object. */
+interface Part extends ExitPart {
+  readonly filters: readonly Filter[]
+}
+
+const toPart = (part: ExitPart): Part => {
+  const { allow } = part
+  const filters = allow ? [{ allow: allow.matches.map(toMatch), deny: [], refusal: 'target_denied' }] : []
+  return { ...part, filters }
+}
+
 const toMatch = ({ port_from: from, port_to: to, ...address }: Allowed) => ({
   ...address,
   ...(from !== undefined && to !== undefined && { ports: [from, to] as const })
@@ -34,7 +45,7 @@ const refused = (reason: string): Refusal => ({ reason, isRefusal: true })
 
 export class ExitParts implements Exits {
   readonly #options: Options
-  readonly #parts = new Map<string, ExitPart>() // by rule id
+  readonly #parts = new Map<string, Part>() // by rule id
   readonly #live = new Map<string, Set<Live>>() // by rule id; none is empty
   readonly #drained = new Map<string, PromiseWithResolvers<void>>() // of withdrawn parts, by rule id
 
@@ -44,7 +55,7 @@ export class ExitParts implements Exits {
 
   /** Puts a part in force for new connections; live ones continue. */
   set(ruleId: string, part: ExitPart): void {
-    this.#parts.set(ruleId, part)
+    this.#parts.set(ruleId, toPart(part))
   }
 
   /** Resets the connections of a rule on 'cut'. The result settles when the last one has ended. */
@@ -95,14 +106,13 @@ export class ExitParts implements Exits {
   }
 
   async #dialTarget(
-    { owner, prefer_ipv6: preferIpv6, allow }: ExitPart,
+    { owner, prefer_ipv6: preferIpv6, filters }: Part,
     { host, port: first }: Target,
     { offset }: Open,
     signal: AbortSignal
   ): Promise<ExitTarget | Refusal> {
     if (host === undefined || first === undefined) return refused('rule_unknown')
     const port = first + offset
-    const filters = allow ? [{ allow: allow.matches.map(toMatch), deny: [], refusal: 'target_denied' }] : []
     const loopPorts = this.#options.loopPorts()
     const dialed = await this.#options.dial({ host, port }, { owner, preferIpv6, filters, loopPorts, signal })
     if ('failure' in dialed) {

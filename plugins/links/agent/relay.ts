@@ -23,6 +23,7 @@ export class Relay {
   readonly #ended = { up: false, down: false }
   #upBytes = 0
   #acknowledged = 0
+  #lastAck = Buffer.alloc(8)
   #isDone = false
 
   constructor(options: Options) {
@@ -65,8 +66,6 @@ export class Relay {
       closed: () => this.reset()
     }
   }
-
-  #lastAck = Buffer.alloc(8)
 
   /** Throws ProtocolError for a frame that this side must not send now. */
   #check({ type, payload }: Frame, direction: Direction): void {

@@ -21,8 +21,8 @@ interface Options {
 }
 
 /**
- * Sends OPEN and waits for the answer. After 'opened' the connection holds what follows for its next user; after 'refused' it is ready
- * again. Without an answer in time, or if the signal aborts, it is closed.
+ * Sends OPEN and waits for the answer. After 'opened' the connection holds what follows for its next user; after 'refused'
+ * it is ready again. Without an answer in time, or if the signal aborts, it is closed.
  */
 export function requestOpen(
   connection: LinkConnection,

@@ -1,8 +1,8 @@
 // Applies a judged edit to one rule on one client, in the transaction of the change.
-import { isDeepStrictEqual } from 'node:util'
 import { Fault } from '../../../kernel/base/errors.ts'
 import { isCapable } from '../../../kernel/control/peers.ts'
 import type { FieldChange } from '../../../kernel/http/route.ts'
+import { listChanges } from '../../http/exports.ts'
 import type { Values } from '../api/rule-record.ts'
 import { type AfterCommit, belongsOnAgent, isInForce, stateInForce } from '../delivery/rule-states.ts'
 import type { Rule } from '../entities.ts'
@@ -44,7 +44,7 @@ export async function applyChange(
     isAwaited
       ? { awaited: await collectAnswers(services, [rule], 'push', by.em), woken: [rule.clientId] }
       : { awaited: [], woken: [rule.clientId] }
-  const changes = listChanges(stored, { values, ...core })
+  const changes = listRuleChanges(stored, { values, ...core })
   if (changes.length === 0 && !(isRetried && mode === 'replace'))
     return { changes, ...(await waiting(rule, isRunning && rule.before != null)), afterCommit: nothing }
 
@@ -90,11 +90,8 @@ export async function applyChange(
 }
 
 /** Returns the properties that differ, under their names in requests. */
-export function listChanges({ rule, values }: StoredRule, wanted: WantedRule): FieldChange[] {
-  const before: Values = { ...coreOf(rule), ...values }
-  return Object.entries({ ...coreOf(wanted), ...wanted.values })
-    .map(([field, to]) => ({ field, from: before[field] ?? null, to }))
-    .filter(({ from, to }) => !isDeepStrictEqual(from, to))
+export function listRuleChanges({ rule, values }: StoredRule, wanted: WantedRule): FieldChange[] {
+  return listChanges({ ...coreOf(rule), ...values }, { ...coreOf(wanted), ...wanted.values })
 }
 
 const coreOf = (rule: Rule | WantedRule) => ({

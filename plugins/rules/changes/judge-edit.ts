@@ -12,7 +12,7 @@ import { isGroupRule, type Rule } from '../entities.ts'
 import type { ChangeBy, Fields } from '../fields/fields.ts'
 import { withoutPaths } from '../fields/target-values.ts'
 import type { Services } from '../services.ts'
-import { listChanges } from './apply-change.ts'
+import { listRuleChanges } from './apply-change.ts'
 import type { Edit, StoredRule, WantedRule } from './edit.ts'
 import { mergeBody } from './merge-body.ts'
 import { type Draft, parseDraft } from './parse-draft.ts'
@@ -201,7 +201,9 @@ function placeIn(
   if (mode === 'replace') requirePlace(body.client, wanted.values, fields.placing())
   if (mode !== 'live') return mode === 'hot' ? null : body
   const { rule } = stored
-  const isMoved = listChanges(stored, wanted).some(({ field }) => !fields.isHot(field) && field !== 'paused')
+  const isMoved = listRuleChanges(stored, wanted).some(
+    ({ field }) => !fields.isHot(field) && field !== 'paused'
+  )
   if (body.placed_by === undefined && !isMoved) return null
   const placer = body.placed_by ?? (managesAll(caller) ? rule.placedBy : undefined)
   return {

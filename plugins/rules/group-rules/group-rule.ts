@@ -5,7 +5,7 @@ import type { EntityManager } from '@mikro-orm/sql'
 import type { Fault } from '../../../kernel/base/errors.ts'
 import { newId } from '../../../kernel/platform/id.ts'
 import type { Values } from '../api/rule-record.ts'
-import { type AppliedChange, addedValues, applyChange, listChanges } from '../changes/apply-change.ts'
+import { type AppliedChange, addedValues, applyChange, listRuleChanges } from '../changes/apply-change.ts'
 import { collectAnswers } from '../changes/client-answers.ts'
 import type { EditCall, StoredRule, WantedRule } from '../changes/edit.ts'
 import { insertRule, insertRules, keepPassing, newRule, takenPorts } from '../changes/insert-rules.ts'
@@ -68,7 +68,7 @@ export async function changeGroupRule(
   const { rule } = stored
   const { mode, existing: _, patch: __, ...by } = call
   const { values, ...core } = wanted
-  const changes = listChanges(stored, wanted)
+  const changes = listRuleChanges(stored, wanted)
   const next: Rule = { ...rule, ...core, fields: fields.keysWith(rule, values) }
   await fields.check(next, addedValues(changes, services), by)
   if (changes.length > 0) await writeRule(services, next, { from: stored.values, to: values }, by)
