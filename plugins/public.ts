@@ -15,7 +15,6 @@ export type { Log } from '../kernel/base/log.ts'
 export { type Command, type CommandCall, defineCommand } from '../kernel/cli/command.ts'
 export { defineObjectKind, objectKindSlot } from '../kernel/control/managed-objects.ts'
 export { type ConnectionHooks, connectionSlot, type Peer } from '../kernel/control/peers.ts'
-export { defineList } from '../kernel/http/list-route.ts'
 export {
   type Authenticator,
   authenticatorSlot,
@@ -64,6 +63,7 @@ export {
   type DecisionSink,
   type DocumentSchema,
   decisionSlot,
+  defineList,
   defineStream,
   documentSchemaSlot,
   type Expiring,

@@ -1,9 +1,8 @@
 import { Type } from 'typebox'
 import { Fault, unauthenticated, userDisabled, userNotFound } from '../../kernel/base/errors.ts'
-import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { type MountedPlugins, reauthenticationRequired } from '../http/exports.ts'
+import { defineList, type MountedPlugins, reauthenticationRequired } from '../http/exports.ts'
 import {
   invalidDisplayName,
   invalidUserId,

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { clientNotFound, limitReached } from '../../kernel/base/errors.ts'
-import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
+import { defineList } from '../http/exports.ts'
 import { ruleNotFound } from '../rules/exports.ts'
 import { type Bans, banNotFound, bansUnsupported } from './bans.ts'
 import { invalidBan } from './field.ts'

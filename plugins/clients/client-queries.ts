@@ -1,11 +1,10 @@
 // Reads of clients: the list, one client, counts, and the clients that a selector chooses.
 import type { EntityManager } from '@mikro-orm/sql'
 import { Fault, invalidSchema } from '../../kernel/base/errors.ts'
-import type { PagedRows } from '../../kernel/http/list-route.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import { Client } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { listFilterSlots, listFilters, seesAll } from '../http/exports.ts'
+import { listFilterSlots, listFilters, type PagedRows, seesAll } from '../http/exports.ts'
 import { isApproved } from './admissions.ts'
 import { type ClientRow, toClientRows, withoutAddresses } from './client-row.ts'
 import { type Clients, namedSlot, visibleSlot } from './exports.ts'

@@ -1,9 +1,8 @@
 // Open connections and flows. Agents are queried on demand; the server stores nothing.
 import type { EntityManager } from '@mikro-orm/sql'
-import type { PagedRows } from '../../kernel/http/list-route.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import { Client } from '../../kernel/identity/entities.ts'
-import type { ServerEvent } from '../http/exports.ts'
+import type { PagedRows, ServerEvent } from '../http/exports.ts'
 import { toProtocol } from '../rules/exports.ts'
 import {
   descending,

@@ -1,8 +1,7 @@
 import { Type } from 'typebox'
 import { ackTimeout } from '../../kernel/base/errors.ts'
-import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
-import { defineStream } from '../http/exports.ts'
+import { defineList, defineStream } from '../http/exports.ts'
 import type { Connections } from './connections.ts'
 import {
   CloseQuery,

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { Fault, notFound } from '../../kernel/base/errors.ts'
-import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
+import { defineList } from '../http/exports.ts'
 import type { ChangeCounter } from './change-counter.ts'
 import type { ConsoleSite } from './console-site.ts'
 import type { PluginParts } from './plugin-parts.ts'

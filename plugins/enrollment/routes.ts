@@ -1,12 +1,11 @@
 import { Type } from 'typebox'
 import { clientNotFound } from '../../kernel/base/errors.ts'
-import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute, type Resource } from '../../kernel/http/route.ts'
 import { ClientId } from '../../kernel/http/schema.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { endpointErrors } from '../advertised-endpoint/exports.ts'
 import { type Clients, invalidClientAddress, invalidClientName } from '../clients/exports.ts'
-import { recordFields } from '../http/exports.ts'
+import { defineList, recordFields } from '../http/exports.ts'
 import { type Enrollments, enrollmentNotFound } from './enrollments.ts'
 import { Enrollment } from './entities.ts'
 import {

@@ -1,10 +1,9 @@
 import { clientNotFound, limitReached, userNotFound } from '../../kernel/base/errors.ts'
-import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
 import { closed } from '../../kernel/http/schema.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
 import { clientNameAmbiguous } from '../clients/exports.ts'
-import { listFilterSlots, listFilters, recordFields } from '../http/exports.ts'
+import { defineList, listFilterSlots, listFilters, recordFields } from '../http/exports.ts'
 import { type GrantsService, grantAlreadyExists, grantNotFound, resourceOf } from './grants.ts'
 import {
   createBody,

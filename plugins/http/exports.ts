@@ -39,6 +39,7 @@ export {
   unknownField
 } from './codes.ts'
 export { IdFilter, UserFilter } from './list/id-filter.ts'
+export { defineList, type Listing, type PagedRows } from './list/list-route.ts'
 export { listFilters, recordFields } from './list/record-fields.ts'
 export * from './list/record-slots.ts'
 export type { Mounted, MountedPlugins } from './mounted-plugins.ts'

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { invalidTimeRange, notOwner } from '../../kernel/base/errors.ts'
-import { defineList } from '../../kernel/http/list-route.ts'
+import { defineList } from '../http/exports.ts'
 import { ruleNotFound } from '../rules/exports.ts'
 import type { Journal } from './journal.ts'
 import { EntryRow, Query } from './schema.ts'

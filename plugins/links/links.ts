@@ -2,14 +2,20 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { timestamp } from '../../kernel/base/clock.ts'
 import { Fault } from '../../kernel/base/errors.ts'
-import type { PagedRows } from '../../kernel/http/list-route.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import type { Call, FieldChange, Resource } from '../../kernel/http/route.ts'
 import { Client } from '../../kernel/identity/entities.ts'
 import { isId } from '../../kernel/platform/id.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
-import { listChanges, listFilterSlots, listFilters, recordFields, seesAll } from '../http/exports.ts'
+import {
+  listChanges,
+  listFilterSlots,
+  listFilters,
+  type PagedRows,
+  recordFields,
+  seesAll
+} from '../http/exports.ts'
 import { linkNotFound } from './codes.ts'
 import { parseHosts } from './endpoint.ts'
 import { LinkRow } from './entities.ts'

@@ -1,5 +1,5 @@
-import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
+import { defineList } from '../http/exports.ts'
 import type { Dispatcher } from './dispatcher.ts'
 import { channelNotFound, type NotificationList } from './notification-list.ts'
 import { ChannelParams, ChannelRow, NotificationRow, Since, TestResult } from './schema.ts'

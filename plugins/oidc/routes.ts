@@ -8,7 +8,6 @@ import {
   userDisabled,
   userNotFound
 } from '../../kernel/base/errors.ts'
-import { defineList } from '../../kernel/http/list-route.ts'
 import type { RequestInfo } from '../../kernel/http/principal.ts'
 import { defineRoute, type Media } from '../../kernel/http/route.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
@@ -19,6 +18,7 @@ import {
   csrfHeaderRequired,
   csrfOriginMismatch,
   csrfOriginRequired,
+  defineList,
   refuseOtherOrigin,
   refuseWithoutCsrfHeader
 } from '../http/exports.ts'

@@ -1,12 +1,11 @@
 // Reads quotas for their users, and for callers who see all.
 import type { EntityManager, FilterQuery, QueryOrderMap } from '@mikro-orm/sql'
 import { defineCode, Fault, notOwner } from '../../kernel/base/errors.ts'
-import type { PagedRows } from '../../kernel/http/list-route.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import { Client } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { Clients } from '../clients/exports.ts'
-import { seesAll } from '../http/exports.ts'
+import { type PagedRows, seesAll } from '../http/exports.ts'
 import type { Users } from '../users/exports.ts'
 import { Quota } from './entities.ts'
 import type { PairParams, QuotaRow } from './schema.ts'

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { clientNotFound, notOwner, userNotFound } from '../../kernel/base/errors.ts'
-import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
+import { defineList } from '../http/exports.ts'
 import { quotaNotFound } from './quota-reader.ts'
 import { type Quotas, quotaResource } from './quotas.ts'
 import { unsupported as quotaUnsupported } from './requirement.ts'

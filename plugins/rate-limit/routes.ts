@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { clientNotFound, notOwner, userNotFound } from '../../kernel/base/errors.ts'
-import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
+import { defineList } from '../http/exports.ts'
 import { type Envelopes, envelopeNotFound, envelopeResource } from './envelopes.ts'
 import { burstWithoutRate } from './limits.ts'
 import { unsupported as rateLimitUnsupported } from './requirement.ts'

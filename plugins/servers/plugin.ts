@@ -12,6 +12,7 @@ export default definePlugin({
   version: '1.0.0',
   description: 'The servers that share a store.',
   kernel: '^2.0.0',
+  needs: { http: '^1.0.0' },
   keys,
   store: {
     entities: [ServerRow, TaskRow, SessionRow, RequestRow, ResultRow, MirrorRow],

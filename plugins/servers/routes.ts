@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox'
 import { timestamp } from '../../kernel/base/clock.ts'
-import { defineList } from '../../kernel/http/list-route.ts'
 import { closed, timeOf } from '../../kernel/http/schema.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
+import { defineList } from '../http/exports.ts'
 
 const Server = closed(
   {

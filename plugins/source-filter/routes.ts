@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { limitReached } from '../../kernel/base/errors.ts'
-import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
+import { defineList } from '../http/exports.ts'
 import { invalidSources } from './fields.ts'
 import { type Lists, listInUse, listNotFound, listResource } from './lists.ts'
 import { ListBody, ListParams, ListRecord, ListRow } from './schema.ts'

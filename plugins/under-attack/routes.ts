@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { clientNotFound } from '../../kernel/base/errors.ts'
-import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
+import { defineList } from '../http/exports.ts'
 import { ClientParams, SwitchBody, Switched, SwitchRecord } from './schema.ts'
 import { type Switches, unsupported } from './switches.ts'
 

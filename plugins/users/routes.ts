@@ -1,9 +1,8 @@
 import { notOwner, userNotFound } from '../../kernel/base/errors.ts'
-import { defineList } from '../../kernel/http/list-route.ts'
 import { defineRoute } from '../../kernel/http/route.ts'
 import { closed } from '../../kernel/http/schema.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
-import { listFilterSlots, listFilters, recordFields } from '../http/exports.ts'
+import { defineList, listFilterSlots, listFilters, recordFields } from '../http/exports.ts'
 import {
   cannotRemoveSelf,
   invalidDisplayName,

@@ -1,8 +1,8 @@
 // Sorting and filters of lists. They are derived from the row schema, so that every list has them.
 import { type TProperties, type TSchema, Type } from 'typebox'
 import { Fault, limitReached } from '../../../kernel/base/errors.ts'
-import type { Listing, PagedRows } from '../../../kernel/http/list-route.ts'
 import { asJsonSchema, type JsonSchema } from '../openapi/schemas.ts'
+import type { Listing, PagedRows } from './list-route.ts'
 
 const maxSorted = 10_000 // rows
 const minRead = 1_000 // rows per read, however few match a filter

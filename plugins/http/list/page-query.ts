@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { Fault } from '../../../kernel/base/errors.ts'
-import type { Listing } from '../../../kernel/http/list-route.ts'
 import { invalidCursor } from '../codes.ts'
 import type { HttpOptions } from '../settings.ts'
 import { isSorted, queried } from './list-query.ts'
+import type { Listing } from './list-route.ts'
 
 const defaultLimit = 10_000 // rows
 

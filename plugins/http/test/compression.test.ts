@@ -1,9 +1,9 @@
 import { gunzipSync } from 'node:zlib'
 import t from 'tap'
 import { Type } from 'typebox'
-import { defineList } from '../../../kernel/http/list-route.ts'
 import { defineRoute, type Route } from '../../../kernel/http/route.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
+import { defineList } from '../exports.ts'
 import { httpFixture, superadmin } from './fixture.ts'
 
 const rows = Array.from({ length: 200 }, (_, i) => ({ name: `row ${i}` }))

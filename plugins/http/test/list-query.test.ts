@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { Type } from 'typebox'
-import { defineList, type Listing } from '../../../kernel/http/list-route.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
+import { defineList, type Listing } from '../exports.ts'
 import { httpFixture, superadmin } from './fixture.ts'
 
 const Row = Type.Object({

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { Type } from 'typebox'
-import { defineList, type Listing } from '../../../kernel/http/list-route.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
+import { defineList, type Listing } from '../exports.ts'
 import { type HttpFixture, httpFixture, operator } from './fixture.ts'
 
 const list = (url: string, listing: Listing<number>) =>

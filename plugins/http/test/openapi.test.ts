@@ -1,9 +1,9 @@
 import t, { type Test } from 'tap'
 import { type TSchema, Type } from 'typebox'
 import { defineCode, type ErrorCode, Fault } from '../../../kernel/base/errors.ts'
-import { defineList } from '../../../kernel/http/list-route.ts'
 import { defineRoute } from '../../../kernel/http/route.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
+import { defineList } from '../exports.ts'
 import { httpFixture } from './fixture.ts'
 
 const routes = [

@@ -1,7 +1,7 @@
 // A plugin that tests load by path: a route, a table, and a rule field with its agent half.
 import { Type } from 'typebox'
-import { defineList } from '../../../kernel/http/list-route.ts'
 import { definePlugin, type Kernel } from '../../../kernel/plugin.ts'
+import { defineList } from '../../../plugins/http/exports.ts'
 import { NoteIdle } from './entities.ts'
 import { field, notTcp } from './field.ts'
 import { Note0001 } from './migrations/0001-note.ts'

@@ -1,7 +1,7 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import { type Static, type TSchema, Type } from 'typebox'
-import type { SlotReader } from '../slot.ts'
-import type { Call, Route, Schemas } from './route.ts'
+import type { Call, Route, Schemas } from '../../../kernel/http/route.ts'
+import type { SlotReader } from '../../../kernel/slot.ts'
 
 /** The result of a list route: all rows, or a reader of pages. */
 export type Listing<R> = readonly R[] | PagedRows<R>
