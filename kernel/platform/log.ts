@@ -1,7 +1,8 @@
 import { type DestinationStream, pino } from 'pino'
 import { systemClock, timestamp } from '../base/clock.ts'
 import { escapeControlChars, type Log } from '../base/log.ts'
-import { currentRequestId, currentTraceId } from '../base/request-id.ts'
+import { currentRequestId } from '../base/request-id.ts'
+import { currentTrace } from '../base/trace.ts'
 
 export interface LogOptions {
   readonly level: string
@@ -36,7 +37,7 @@ export async function openLog(
     (level: 'debug' | 'info' | 'warn' | 'error') =>
     (event: string, message: string, fields: object = {}): void => {
       const request_id = currentRequestId.getStore()
-      const trace_id = currentTraceId.getStore()
+      const trace_id = currentTrace.getStore()?.traceparent.slice(3, 35)
       logger[level]({
         event,
         msg: message,
@@ -54,8 +55,7 @@ export async function openLog(
 
 function standardError(): ReturnType<typeof pino.destination> {
   // Synchronous, so that a crash or a blocked event loop loses no line. Buffers at most 1 MiB while writes fail.
-  const out = pino.destination({ dest: 2, sync: true, maxLength: 1 << 20 })
-  return out.on('error', () => {}) // a full disk: there is no other place to report it
+  return pino.destination({ dest: 2, sync: true, maxLength: 1 << 20 }).on('error', () => {}) // a full disk: there is no other place to report it
 }
 
 /**

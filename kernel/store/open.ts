@@ -2,6 +2,7 @@ import { Migrator } from '@mikro-orm/migrations'
 import { type EntityManager, MikroORM } from '@mikro-orm/sql'
 import { withTimeout } from '../base/attribution.ts'
 import { Fault, pluginFailed, reasonOf } from '../base/errors.ts'
+import { inSpan } from '../base/trace.ts'
 import { noted } from './after-commit.ts'
 import type { Plan, Upgrade } from './postgres/upgrade.ts'
 import type { DatabaseOptions, Place, Signals } from './sql/database.ts'
@@ -118,16 +119,18 @@ function databaseOn(orm: Orm, upgrade: Upgrade | null, disk: Disk | undefined): 
     async change(work) {
       disk?.requireWritable()
       if (sharing) await sharing.mayChange()
-      const { result, committed } = await connection
-        .change(async transaction => {
-          const em = orm.em.fork()
-          em.setTransactionContext(transaction)
-          const result = await withTimeout(15, 'a transaction', () => work(em))
-          const entities = em.getUnitOfWork(false) // rarely used
-          if (entities.getPersistStack().size + entities.getRemoveStack().size > 0) await em.flush()
-          return { result, committed: noted(transaction) }
-        })
-        .catch((error: unknown) => disk?.failed(error) ?? Promise.reject(error))
+      const { result, committed } = await inSpan('transaction', () =>
+        connection
+          .change(async transaction => {
+            const em = orm.em.fork()
+            em.setTransactionContext(transaction)
+            const result = await withTimeout(15, 'a transaction', () => work(em))
+            const entities = em.getUnitOfWork(false) // rarely used
+            if (entities.getPersistStack().size + entities.getRemoveStack().size > 0) await em.flush()
+            return { result, committed: noted(transaction) }
+          })
+          .catch((error: unknown) => disk?.failed(error) ?? Promise.reject(error))
+      )
       for (const call of committed) call()
       if (sharing) await sharing.hasChanged()
       return result

@@ -12,7 +12,9 @@ export const Envelope = defineMessage({
     body: Bytes,
     id: Count,
     re: Count,
-    request: Type.String({ pattern: '^[A-Za-z0-9._-]{0,64}$' })
+    request: Type.String({ pattern: '^[A-Za-z0-9._-]{0,64}$' }),
+    trace: Type.Optional(Type.String({ pattern: '^00-[0-9a-f]{32}-[0-9a-f]{16}-0[01]$' })),
+    handled_us: Type.Optional(Count)
   })
 })
 

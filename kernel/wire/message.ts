@@ -52,6 +52,7 @@ export interface Handler<Ctx> {
 export interface Response {
   readonly name: string
   readonly body: Uint8Array
+  readonly handled_us?: number // of a received one, see wire.proto
   /** Called after the response was written, for messages that must not overtake it. */
   readonly afterSend?: () => void
 }

@@ -5,6 +5,7 @@ import type { Clock } from '../base/clock.ts'
 import { Fault, stackOf } from '../base/errors.ts'
 import type { Log } from '../base/log.ts'
 import { currentRequestId } from '../base/request-id.ts'
+import { currentTrace, inSpan } from '../base/trace.ts'
 import { Envelope, Refusal } from './envelope.ts'
 import {
   type BoundHandler,
@@ -54,6 +55,7 @@ interface Options {
 interface Incoming extends Response {
   readonly id: number
   readonly request: string
+  readonly trace?: string
 }
 
 type HandlerName = Pick<BoundHandler, 'name' | 'plugin'>
@@ -83,11 +85,14 @@ export class Rpc implements ForwardingChannel {
   readonly send: MessageChannel['send'] = (message, body) =>
     this.#write({ name: message.name, body: this.#options.codec.encode(message, body) })
 
-  readonly request: MessageChannel['request'] = async ({ response, ...request }, body, options) => {
-    const { codec } = this.#options
-    const message = { name: request.name, body: codec.encode(request, body) }
-    return answerOf(codec, response, await this.forward(message, options?.deadlineMs))
-  }
+  readonly request: MessageChannel['request'] = ({ response, ...request }, body, options) =>
+    inSpan(request.name, async span => {
+      const { codec } = this.#options
+      const message = { name: request.name, body: codec.encode(request, body) }
+      const answer = await this.forward(message, options?.deadlineMs)
+      span?.addRemote('handle', (answer.handled_us ?? 0) / 1000)
+      return answerOf(codec, response, answer)
+    })
 
   readonly forward: ForwardingChannel['forward'] = (
     request,
@@ -117,10 +122,12 @@ export class Rpc implements ForwardingChannel {
     for (const { reject } of this.#pending.values()) reject(this.#closed)
   }
 
-  #write({ name, body }: Response, ids: { id?: number; re?: number } = {}): void {
+  #write({ name, body }: Response, ids: { id?: number; re?: number; handled_us?: number } = {}): void {
     if (this.#closed) return
     const request = currentRequestId.getStore() ?? ''
-    this.#options.write(this.#options.codec.encode(Envelope, { name, body, id: 0, re: 0, request, ...ids }))
+    const trace = currentTrace.getStore()?.traceparent
+    const envelope = { name, body, id: 0, re: 0, request, ...(trace && { trace }), ...ids }
+    this.#options.write(this.#options.codec.encode(Envelope, envelope))
   }
 
   #responseTo(id: number, deadlineMs: number): Promise<Response> {
@@ -156,12 +163,15 @@ export class Rpc implements ForwardingChannel {
   #handlerOf = (name: string, { handlers } = this): BoundHandler | undefined =>
     typeof handlers === 'function' ? handlers(name) : handlers.find(handler => handler.name === name)
 
-  async #handle({ name: fullName, body, id }: Incoming, handler: BoundHandler | undefined): Promise<void> {
+  async #handle({ name: fullName, body, id, trace }: Incoming, handler: BoundHandler | undefined) {
     const name = fullName.slice(0, 100)
+    const startedAt = this.#options.clock.monotonic()
     try {
       if (!handler) throw new Refused('wire.unknown_message', `unknown message ${name}`)
-      const response = await withTimeout(20, name, () => handler.run(this.#options.codec, body))
-      if (id !== 0 && response) this.#write(response, { re: id })
+      const run = () => withTimeout(20, name, () => handler.run(this.#options.codec, body))
+      const response = await (trace ? currentTrace.run({ traceparent: trace }, run) : run())
+      const handled_us = trace && Math.round((this.#options.clock.monotonic() - startedAt) * 1000)
+      if (id !== 0 && response) this.#write(response, { re: id, ...(handled_us && { handled_us }) })
       if (!this.#closed) response?.afterSend?.()
     } catch (error) {
       this.#refuse(error, id, { name, plugin: handler?.plugin })

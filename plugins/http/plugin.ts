@@ -15,13 +15,14 @@ import { type MountedPlugins, openMountedPlugins } from './mounted-plugins.ts'
 import { documentRoute } from './openapi/document-route.ts'
 import { siteSlot } from './pages/site-slot.ts'
 import { type HttpMetrics, openHttpMetrics } from './pipeline/http-metrics.ts'
+import { tracerSlot } from './pipeline/tracer-slot.ts'
 import { type HostCheck, openHostCheck } from './server/host-check.ts'
 import {
   certificateExpiry,
   openServedCertificate,
   type ServedCertificate
 } from './server/served-certificate.ts'
-import { keys, openTls, type PublicOrigin, settingsOf } from './settings.ts'
+import { keys, openPublicOrigin, openTls, type PublicOrigin, settingsOf } from './settings.ts'
 
 interface Deps extends Kernel<typeof keys> {
   readonly servedCertificate: ServedCertificate
@@ -55,21 +56,18 @@ export default definePlugin<Deps>({
     isKnownHost: asFunction(({ config }: Deps) => openHostCheck(config)).singleton(),
     act: asFunction(openAct).singleton(),
     recordAs: asFunction(openRecordAs).singleton(),
-    publicOrigin: asFunction(
-      ({ config }: Deps) =>
-        () =>
-          config.operator_http_public_origin ?? null
-    ).singleton(),
+    publicOrigin: asFunction(openPublicOrigin).singleton(),
     changeEach: asFunction(openChangeEach).singleton(),
     mountedPlugins: asFunction(() => openMountedPlugins()).singleton()
   },
-  slots: [decisionSlot, requiredDecisionSlot, recordNamesSlot, siteSlot],
+  slots: [decisionSlot, requiredDecisionSlot, recordNamesSlot, siteSlot, tracerSlot],
   fills: [
     hostSlot.fillWith((deps: Deps) => async options => {
       const { openHttp } = await import('./http.ts') // commands also load this file, and do not need Fastify
       const { config, httpMetrics, recorder, nameRecords, mountedPlugins, servedCertificate, filled } = deps
       const site = () => filled(siteSlot)[0]?.value
-      const services = { httpMetrics, recorder, nameRecords, mountedPlugins, servedCertificate, site }
+      const tracer = () => filled(tracerSlot)[0]?.value
+      const services = { httpMetrics, recorder, nameRecords, mountedPlugins, servedCertificate, site, tracer }
       return openHttp({ ...options, ...settingsOf(config), ...services })
     }),
     expirySlot.fillWith(({ servedCertificate }: Deps) => certificateExpiry(servedCertificate)),

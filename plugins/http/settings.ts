@@ -11,6 +11,7 @@ import type { NameRecords } from './change/record-names.ts'
 import type { MountedPlugins } from './mounted-plugins.ts'
 import type { Site } from './pages/site-slot.ts'
 import type { HttpMetrics } from './pipeline/http-metrics.ts'
+import type { Tracer } from './pipeline/tracer-slot.ts'
 import { openNetworks } from './request/networks.ts'
 import { openHostCheck } from './server/host-check.ts'
 import type { ServedCertificate } from './server/served-certificate.ts'
@@ -61,6 +62,7 @@ export interface HttpOptions extends HostOptions, ReturnType<typeof settingsOf> 
   readonly mountedPlugins: MountedPlugins
   readonly servedCertificate: ServedCertificate
   readonly site: () => Site | undefined
+  readonly tracer: () => Tracer | undefined
 }
 
 export const settingsOf = (config: Keys) => ({
@@ -73,6 +75,11 @@ export const settingsOf = (config: Keys) => ({
 
 /** The service `publicOrigin`: returns `operator_http_public_origin`, or null without it. */
 export type PublicOrigin = () => string | null
+
+export const openPublicOrigin =
+  ({ config }: { readonly config: Keys }): PublicOrigin =>
+  () =>
+    config.operator_http_public_origin ?? null
 
 /** PEM texts. */
 export interface Tls {

@@ -135,15 +135,18 @@ t.test(
 )
 
 t.test('lines of a request have its id and the id of its trace', async t => {
+  const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
   const { stderr } = startLogging(
     'json',
-    `const ids = await import(${JSON.stringify(import.meta.resolve('../../kernel/base/request-id.ts'))})
-    ids.currentRequestId.run('r-1', () => ids.currentTraceId.run('t-1', () => log.info('test.line', 'within')))
+    `const { currentRequestId } = await import(${JSON.stringify(import.meta.resolve('../../kernel/base/request-id.ts'))})
+    const { currentTrace } = await import(${JSON.stringify(import.meta.resolve('../../kernel/base/trace.ts'))})
+    const trace = { traceparent: '00-${traceId}-00f067aa0ba902b7-01' }
+    currentRequestId.run('r-1', () => currentTrace.run(trace, () => log.info('test.line', 'within')))
     log.info('test.line', 'outside')`
   )
 
   const [within = '', outside = ''] = (await stderr()).trim().split('\n')
 
-  t.match(JSON.parse(within), { request_id: 'r-1', trace_id: 't-1' })
+  t.match(JSON.parse(within), { request_id: 'r-1', trace_id: traceId })
   t.notMatch(outside, /request_id|trace_id/)
 })

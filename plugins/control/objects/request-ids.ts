@@ -1,4 +1,5 @@
 import { currentRequestId } from '../../../kernel/base/request-id.ts'
+import { currentTrace, type Trace } from '../../../kernel/base/trace.ts'
 import type { ManagedObject } from '../../../kernel/control/managed-objects.ts'
 
 type Revision = Pick<ManagedObject, 'clientId' | 'revision'>
@@ -12,10 +13,15 @@ export interface RequestIds {
   runWith<T>(revision: Revision, work: () => T): T
 }
 
-/** Remembers in memory which requests took the last 10,000 to 20,000 revisions, so that agent and log can name them. */
+interface Cause {
+  readonly request: string
+  readonly trace: Trace | undefined
+}
+
+/** Remembers in memory which requests took the last 10,000 to 20,000 revisions, so that agent, log and traces can name them. */
 export function openRequestIds(): RequestIds {
-  let younger = new Map<string, string>()
-  let older = new Map<string, string>() // two halves, because finding the oldest entry of one map takes longer each time
+  let younger = new Map<string, Cause>()
+  let older = new Map<string, Cause>() // two halves, because finding the oldest entry of one map takes longer each time
   const keyOf = ({ clientId, revision }: Revision): string => `${clientId} ${revision}`
 
   return {
@@ -26,12 +32,15 @@ export function openRequestIds(): RequestIds {
         older = younger
         younger = new Map()
       }
-      younger.set(keyOf(revision), request)
+      younger.set(keyOf(revision), { request, trace: currentTrace.getStore() })
     },
     runWith(revision, work) {
       const key = keyOf(revision)
-      const request = younger.get(key) ?? older.get(key)
-      return request === undefined ? work() : currentRequestId.run(request, work)
+      const cause = younger.get(key) ?? older.get(key)
+      if (!cause) return work()
+      const { request, trace } = cause
+      const traced = trace ? () => currentTrace.run(trace, work) : work
+      return currentRequestId.run(request, traced)
     }
   }
 }

@@ -3,7 +3,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { TSchema } from 'typebox'
 import { timestamp } from '../../../kernel/base/clock.ts'
 import { Fault, notFound } from '../../../kernel/base/errors.ts'
-import { currentPayer, currentRequestId, currentTraceId } from '../../../kernel/base/request-id.ts'
+import { currentPayer, currentRequestId } from '../../../kernel/base/request-id.ts'
+import { currentTrace } from '../../../kernel/base/trace.ts'
 import type { Principal, RequestInfo } from '../../../kernel/http/principal.ts'
 import type { Route } from '../../../kernel/http/route.ts'
 import { hashOf } from '../../../kernel/identity/secret.ts'
@@ -12,6 +13,7 @@ import { methodNotAllowed, unsupportedMediaType } from '../codes.ts'
 import type { SendSite } from '../pages/site.ts'
 import { parseAddress } from '../request/forwarded-headers.ts'
 import {
+  healthPaths,
   isForm,
   isJson,
   isRead,
@@ -28,6 +30,7 @@ import { type Guard, openConcurrencyLimit, openGuard, payerOf } from './guard.ts
 import { type Idempotency, openIdempotency } from './idempotency.ts'
 import { KnownCredentials } from './known-credentials.ts'
 import { isLarge, LargeBodies } from './large-bodies.ts'
+import { endTrace, type RequestTrace, traceOf } from './request-trace.ts'
 import { openResponder, type Responder, setCommonHeaders } from './responder.ts'
 import { routeHandler } from './route-handler.ts'
 
@@ -41,6 +44,7 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     requestContext: RequestContext | null // null until a route is found
+    requestTrace: RequestTrace | null
     bodyTurn: (() => Promise<void>) | null // resolves when the body may be parsed; null: at once
   }
 }
@@ -48,6 +52,8 @@ declare module 'fastify' {
 interface PipelineOptions extends HttpOptions {
   readonly turns: FairTurns
 }
+
+type Tracing = Pick<PipelineOptions, 'turns' | 'tracer'>
 
 /** Adds the steps to `app`. Returns a function that creates the steps of one route. */
 export function openPipeline(app: FastifyInstance, options: PipelineOptions, sendSite: SendSite) {
@@ -62,9 +68,8 @@ export function openPipeline(app: FastifyInstance, options: PipelineOptions, sen
   const services = { ...options, guard, idempotency, responder, streams, sendConstant: openConstantReplies() }
   const routes: Route<Kernel>[] = []
 
-  app.decorateRequest('requestContext', null)
-  app.decorateRequest('bodyTurn', null)
-  app.addHook('onRequest', (request, _, done) => runTraced(request, turns, done))
+  for (const name of ['requestContext', 'requestTrace', 'bodyTurn']) app.decorateRequest(name, null)
+  app.addHook('onRequest', (request, _, done) => runTraced(request, options, done))
 
   app.addHook('onRequest', async (request, reply) => {
     setCommonHeaders(request, reply)
@@ -99,7 +104,7 @@ export function openPipeline(app: FastifyInstance, options: PipelineOptions, sen
 
   app.addHook('onResponse', (request, reply, done) => {
     httpMetrics.countResponse(request, reply)
-    logTraced(log, request, reply)
+    endTrace(request, reply, log)
     done()
   })
   app.addHook('preClose', async () => streams.endAll())
@@ -111,7 +116,6 @@ export function openPipeline(app: FastifyInstance, options: PipelineOptions, sen
   }
 }
 
-const healthPaths = new Set(['/livez', '/readyz'])
 const healthMs = 0.1 // charged, since no turn measures it
 
 interface Presented {
@@ -306,31 +310,11 @@ function newRequestContext(
 const isIgnored = (authorization: string | undefined, cookies: RequestInfo['cookies']): boolean =>
   cookies[sessionCookie] !== undefined && !/^bearer( |$)/i.test(authorization ?? '')
 
-/** See https://www.w3.org/TR/trace-context/. */
-const traceparent = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?$/
-
-/** Returns the trace id of a `traceparent` header, or null if it is malformed. Later versions can be longer. */
-export function traceIdOf(header: string | readonly string[] | undefined): string | null {
-  const [, version, traceId, more] = traceparent.exec(String(header)) ?? []
-  return traceId === undefined || (version === '00' && more !== undefined) ? null : traceId
-}
-
-/** Runs `next` with request id and trace id for its log lines, and for now with the address as its payer. */
-function runTraced(request: FastifyRequest, turns: FairTurns, next: () => void): void {
-  const traceId = traceIdOf(request.headers['traceparent'])
-  const traced = traceId === null ? next : () => currentTraceId.run(traceId, next)
+/** Runs `next` with request id and trace for its log lines, and for now with the address as its payer. */
+function runTraced(request: FastifyRequest, { turns, tracer }: Tracing, next: () => void): void {
+  request.requestTrace = traceOf(request, tracer())
+  const { current } = request.requestTrace ?? {}
+  const traced = current ? () => currentTrace.run(current, next) : next
   const payer = turns.payer(networkPayer(remoteAddress(request)))
   currentPayer.run(payer, () => currentRequestId.run(request.id, traced))
-}
-
-/** Logs traced requests. It passes both ids: a response can end outside its request's context. */
-function logTraced(log: Kernel['log'], { method, url, id, headers }: FastifyRequest, reply: FastifyReply) {
-  const traceId = traceIdOf(headers['traceparent'])
-  if (traceId === null) return
-  log.debug('request.traced', `${method} ${pathOf(url)}: ${reply.statusCode}`, {
-    request_id: id,
-    trace_id: traceId,
-    status: reply.statusCode,
-    ms: Math.round(reply.elapsedTime)
-  })
 }

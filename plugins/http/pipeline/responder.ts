@@ -80,7 +80,7 @@ export function openResponder(
 
   async function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply) {
     const fault = await recorded(await nameRecords(faultOfRequest(error, request)), request)
-    if (fault.errorCode.http === 500) logFailure(log, request, fault)
+    noteFailure(log, request, fault)
     return sendFault(reply, fault)
   }
 
@@ -157,7 +157,11 @@ function openTextSender() {
 }
 
 /** `plugin` owns the route; attributionOf names the plugin that filled a failing slot. */
-function logFailure(log: HttpOptions['log'], request: FastifyRequest, { cause }: Fault): void {
+/** For the trace of the request, and for the log if it is a fault of this server. */
+function noteFailure(log: HttpOptions['log'], request: FastifyRequest, fault: Fault): void {
+  const { cause, errorCode } = fault
+  if (request.requestTrace) request.requestTrace.failure = fault
+  if (errorCode.http !== 500) return
   log.error('request.failed', `${request.method} ${pathOf(request.url)} failed`, {
     request_id: request.id,
     plugin: request.routeOptions.config.plugin,

@@ -67,3 +67,5 @@ export const isForm = ({ route, requestInfo }: Pick<RequestContext, 'route' | 'r
   route.takesForm === true && isFormType(requestInfo.contentType)
 
 export const pathOf = (url: string): string => url.split('?', 1)[0] ?? url
+
+export const healthPaths: ReadonlySet<string> = new Set(['/livez', '/readyz'])

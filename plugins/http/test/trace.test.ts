@@ -1,9 +1,10 @@
 import t from 'tap'
 import { Type } from 'typebox'
-import { currentRequestId, currentTraceId } from '../../../kernel/base/request-id.ts'
+import { currentRequestId } from '../../../kernel/base/request-id.ts'
+import { currentTrace } from '../../../kernel/base/trace.ts'
 import { defineRoute } from '../../../kernel/http/route.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
-import { traceIdOf } from '../pipeline/pipeline.ts'
+import { parseTraceparent, traceIdOf } from '../request/traceparent.ts'
 import { httpFixture } from './fixture.ts'
 
 const id = '4bf92f3577b34da6a3ce929d0e0e4736'
@@ -26,7 +27,10 @@ t.test('a traceparent is read as W3C Trace Context says', async t => {
     ['', null],
     [undefined, null]
   ]
-  for (const [header, expected] of cases) t.equal(traceIdOf(header), expected, String(header))
+  for (const [header, expected] of cases) {
+    const traceparent = parseTraceparent(header)
+    t.equal(traceparent && traceIdOf(traceparent), expected, String(header))
+  }
 })
 
 t.test('the work of a request has its trace id, or none if the header is absent or malformed', async t => {
@@ -39,7 +43,7 @@ t.test('the work of a request has its trace id, or none if the header is absent 
     summary: 'Sees.',
     schema: () => ({ reply: Type.Object({}) }),
     async run(_: Kernel) {
-      seen.push([currentRequestId.getStore(), currentTraceId.getStore()])
+      seen.push([currentRequestId.getStore(), currentTrace.getStore()?.traceparent])
       return {}
     }
   })
@@ -49,7 +53,7 @@ t.test('the work of a request has its trace id, or none if the header is absent 
     t.match(await send('GET', '/v1/seen', { 'x-request-id': 'r', ...headers }), { status: 200 })
 
   t.same(seen, [
-    ['r', id],
+    ['r', `00-${id}-${span}-01`],
     ['r', undefined],
     ['r', undefined]
   ])

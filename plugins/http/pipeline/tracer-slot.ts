@@ -1,0 +1,10 @@
+import type { Span } from '../../../kernel/base/trace.ts'
+import { defineSlot } from '../../../kernel/slot.ts'
+
+export interface Tracer {
+  /** Begins a span within the one of a `traceparent`, or in a new trace. Returns null if the trace is not sampled. */
+  begin(name: string, traceparent: string | null): Span | null
+}
+
+/** At most one plugin fills it. Without it, requests have the trace of their caller, and nothing is recorded. */
+export const tracerSlot = defineSlot<Tracer>('http.tracer', { keyOf: () => '' })
