@@ -56,6 +56,7 @@ export const plugins: Builtin<Plugin> = {
   service: () => import('../plugins/service/plugin.ts'),
   sni: () => import('../plugins/sni/plugin.ts'),
   stats: () => import('../plugins/stats/plugin.ts'),
+  traces: () => import('../plugins/traces/plugin.ts'),
   traffic: () => import('../plugins/traffic/plugin.ts'),
   udp: () => import('../plugins/udp/plugin.ts'),
   'under-attack': () => import('../plugins/under-attack/plugin.ts'),

@@ -78,6 +78,10 @@ const scenarios: Readonly<Record<string, readonly [file: string, test: string]>>
     'plugins/notify/test/delivery.test.ts',
     'a user with messages in a quarter of a channel displaces none of others'
   ],
+  'spans of traces that wait for the collector': [
+    'plugins/traces/test/traces.test.ts',
+    'the payer with the most spans loses its oldest'
+  ],
   'stored notifications': [
     'plugins/notify/test/grouping.test.ts',
     'notifications are deleted after 30 days, and the oldest of an owner with more than 1,000'

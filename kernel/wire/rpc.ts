@@ -90,7 +90,7 @@ export class Rpc implements ForwardingChannel {
       const { codec } = this.#options
       const message = { name: request.name, body: codec.encode(request, body) }
       const answer = await this.forward(message, options?.deadlineMs)
-      span?.addRemote('handle', (answer.handled_us ?? 0) / 1000)
+      if (answer.handled_us) span?.addRemote('handle', answer.handled_us / 1000)
       return answerOf(codec, response, answer)
     })
 

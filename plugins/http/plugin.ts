@@ -15,7 +15,7 @@ import { type MountedPlugins, openMountedPlugins } from './mounted-plugins.ts'
 import { documentRoute } from './openapi/document-route.ts'
 import { siteSlot } from './pages/site-slot.ts'
 import { type HttpMetrics, openHttpMetrics } from './pipeline/http-metrics.ts'
-import { tracerSlot } from './pipeline/tracer-slot.ts'
+import { type FindTracer, openFindTracer, tracerSlot } from './pipeline/tracer-slot.ts'
 import { type HostCheck, openHostCheck } from './server/host-check.ts'
 import {
   certificateExpiry,
@@ -35,6 +35,7 @@ interface Deps extends Kernel<typeof keys> {
   readonly changeEach: ChangeEach
   readonly isKnownHost: HostCheck
   readonly mountedPlugins: MountedPlugins
+  readonly findTracer: FindTracer
 }
 
 export default definePlugin<Deps>({
@@ -58,7 +59,8 @@ export default definePlugin<Deps>({
     recordAs: asFunction(openRecordAs).singleton(),
     publicOrigin: asFunction(openPublicOrigin).singleton(),
     changeEach: asFunction(openChangeEach).singleton(),
-    mountedPlugins: asFunction(() => openMountedPlugins()).singleton()
+    mountedPlugins: asFunction(() => openMountedPlugins()).singleton(),
+    findTracer: asFunction(openFindTracer).singleton()
   },
   slots: [decisionSlot, requiredDecisionSlot, recordNamesSlot, siteSlot, tracerSlot],
   fills: [
@@ -66,9 +68,8 @@ export default definePlugin<Deps>({
       const { openHttp } = await import('./http.ts') // commands also load this file, and do not need Fastify
       const { config, httpMetrics, recorder, nameRecords, mountedPlugins, servedCertificate, filled } = deps
       const site = () => filled(siteSlot)[0]?.value
-      const tracer = () => filled(tracerSlot)[0]?.value
-      const services = { httpMetrics, recorder, nameRecords, mountedPlugins, servedCertificate, site, tracer }
-      return openHttp({ ...options, ...settingsOf(config), ...services })
+      const services = { httpMetrics, recorder, nameRecords, mountedPlugins, servedCertificate, site }
+      return openHttp({ ...options, ...settingsOf(config), ...services, findTracer: deps.findTracer })
     }),
     expirySlot.fillWith(({ servedCertificate }: Deps) => certificateExpiry(servedCertificate)),
     metricsSlot.fillWith(({ httpMetrics }: Deps) => httpMetrics.collect)

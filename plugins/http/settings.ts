@@ -11,7 +11,7 @@ import type { NameRecords } from './change/record-names.ts'
 import type { MountedPlugins } from './mounted-plugins.ts'
 import type { Site } from './pages/site-slot.ts'
 import type { HttpMetrics } from './pipeline/http-metrics.ts'
-import type { Tracer } from './pipeline/tracer-slot.ts'
+import type { FindTracer } from './pipeline/tracer-slot.ts'
 import { openNetworks } from './request/networks.ts'
 import { openHostCheck } from './server/host-check.ts'
 import type { ServedCertificate } from './server/served-certificate.ts'
@@ -62,7 +62,7 @@ export interface HttpOptions extends HostOptions, ReturnType<typeof settingsOf> 
   readonly mountedPlugins: MountedPlugins
   readonly servedCertificate: ServedCertificate
   readonly site: () => Site | undefined
-  readonly tracer: () => Tracer | undefined
+  readonly findTracer: FindTracer
 }
 
 export const settingsOf = (config: Keys) => ({

@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import t, { type Test } from 'tap'
+import { currentTrace, type Trace } from '../../kernel/base/trace.ts'
 import { openCodec } from '../../kernel/wire/codec.ts'
 import { controlMessages, Ended } from '../../kernel/wire/control.ts'
 import { wireMessages } from '../../kernel/wire/envelope.ts'
@@ -356,4 +357,37 @@ t.test('a stream that has ended leaves no timers', async t => {
   await once(local, 'close')
 
   t.equal(timers.size, 0)
+})
+
+t.test('a handler works in the trace of its request, and the answer tells how long it took', async t => {
+  const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
+  const inSpan = '00-4bf92f3577b34da6a3ce929d0e0e4736-aaaaaaaaaaaaaaaa-01'
+  const seen: unknown[] = []
+  const { local, clock } = await pair(
+    t,
+    serve(async text => {
+      seen.push(currentTrace.getStore()?.traceparent)
+      await clock.advance(7)
+      return text
+    })
+  )
+  const recorded: unknown[] = []
+  const trace: Trace = {
+    traceparent,
+    startSpan: name => ({
+      traceparent: inSpan,
+      addRemote: (part, ms) => recorded.push([part, ms]),
+      end: (result = {}) => recorded.push([name, result.error])
+    })
+  }
+
+  await currentTrace.run(trace, () => local.channel.request(Echo, { text: 'a' }))
+  await currentTrace.run({ traceparent }, () => local.channel.request(Echo, { text: 'b' }))
+  await local.channel.request(Echo, { text: 'c' })
+
+  t.same(seen, [inSpan, traceparent, undefined])
+  t.same(recorded, [
+    ['handle', 7],
+    [Echo.name, undefined]
+  ])
 })

@@ -121,7 +121,8 @@ const parameters = {
   Traceparent: {
     name: 'traceparent',
     in: 'header',
-    description: 'W3C Trace Context: log lines of the request have its trace id as `trace_id`.',
+    description:
+      'W3C Trace Context: log lines of server and agent have its trace id as `trace_id`, and the plugin `traces` records the request.',
     schema: { type: 'string' },
     example: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
   }

@@ -53,7 +53,7 @@ interface PipelineOptions extends HttpOptions {
   readonly turns: FairTurns
 }
 
-type Tracing = Pick<PipelineOptions, 'turns' | 'tracer'>
+type Tracing = Pick<PipelineOptions, 'turns' | 'findTracer'>
 
 /** Adds the steps to `app`. Returns a function that creates the steps of one route. */
 export function openPipeline(app: FastifyInstance, options: PipelineOptions, sendSite: SendSite) {
@@ -86,10 +86,7 @@ export function openPipeline(app: FastifyInstance, options: PipelineOptions, sen
     await begin(request, context, reply, { turns, largeBodies }) // 429
   })
 
-  app.addHook('onRequest', ({ requestContext: context }, _, done) => {
-    if (context) currentPayer.run(turns.payer(payerOf(context)), done)
-    else done()
-  })
+  app.addHook('onRequest', (request, _, done) => runAsPayer(request, turns, done))
 
   // Fastify reads and parses the body here: 413, 400, 408; it waits for a turn between: 429
   const preValidation = claimer({ guard, idempotency, responder })
@@ -104,7 +101,7 @@ export function openPipeline(app: FastifyInstance, options: PipelineOptions, sen
 
   app.addHook('onResponse', (request, reply, done) => {
     httpMetrics.countResponse(request, reply)
-    endTrace(request, reply, log)
+    runAsPayer(request, turns, () => endTrace(request, reply, log))
     done()
   })
   app.addHook('preClose', async () => streams.endAll())
@@ -310,9 +307,15 @@ function newRequestContext(
 const isIgnored = (authorization: string | undefined, cookies: RequestInfo['cookies']): boolean =>
   cookies[sessionCookie] !== undefined && !/^bearer( |$)/i.test(authorization ?? '')
 
+/** Runs `work` with the user as its payer, or with the address if there is none. */
+function runAsPayer({ requestContext: context }: FastifyRequest, turns: FairTurns, work: () => void): void {
+  if (context) currentPayer.run(turns.payer(payerOf(context)), work)
+  else work()
+}
+
 /** Runs `next` with request id and trace for its log lines, and for now with the address as its payer. */
-function runTraced(request: FastifyRequest, { turns, tracer }: Tracing, next: () => void): void {
-  request.requestTrace = traceOf(request, tracer())
+function runTraced(request: FastifyRequest, { turns, findTracer }: Tracing, next: () => void): void {
+  request.requestTrace = traceOf(request, findTracer())
   const { current } = request.requestTrace ?? {}
   const traced = current ? () => currentTrace.run(current, next) : next
   const payer = turns.payer(networkPayer(remoteAddress(request)))

@@ -94,7 +94,7 @@ export async function httpFixture(
     nameRecords: async fault => fault,
     mountedPlugins: openMountedPlugins(),
     site: () => undefined,
-    tracer: () => undefined,
+    findTracer: () => undefined,
     ...hostOptions
   })
   if (users !== 'none' && !beside) await addUsers(store, clock.now())

@@ -16,6 +16,7 @@ interface Given {
   readonly message: Outgoing
   readonly secret: string | null
   readonly nowMs: number
+  readonly traceparent: string | null // for webhooks
 }
 
 const maxText = 1_900 // Discord accepts 2,000 characters
@@ -51,7 +52,7 @@ export function requestFor(channel: Channel, given: Given): HttpRequest {
 }
 
 /** Signed as in Standard Webhooks. The id is the same in every try, so that receivers can drop repetitions. */
-function webhook(url: URL, { message, secret, nowMs }: Given): HttpRequest {
+function webhook(url: URL, { message, secret, nowMs, traceparent }: Given): HttpRequest {
   const { id, kind, at, count, names, text } = message
   const data = { notification_id: id, count, names, text }
   const body = JSON.stringify({ type: kind, timestamp: timestamp(at), data })
@@ -63,7 +64,8 @@ function webhook(url: URL, { message, secret, nowMs }: Given): HttpRequest {
     ...jsonHeaders,
     'webhook-id': id,
     'webhook-timestamp': String(seconds),
-    'webhook-signature': `v1,${signature}`
+    'webhook-signature': `v1,${signature}`,
+    ...(traceparent !== null && { traceparent })
   }
   return { url, headers, body }
 }

@@ -1,6 +1,8 @@
 // Sends one message to a channel. Never throws: a failure is an outcome.
 import type { Clock } from '../../../kernel/base/clock.ts'
 import { Fault } from '../../../kernel/base/errors.ts'
+import { currentTrace } from '../../../kernel/base/trace.ts'
+import { type FindTracer, fetchFailure } from '../../http/exports.ts'
 import { type Channel, secretOf } from '../channel.ts'
 import { plainText } from '../plain-text.ts'
 import type { Outcome, Outgoing } from './outgoing.ts'
@@ -12,8 +14,13 @@ export type Send = (channel: Channel, message: Outgoing, stop: AbortSignal) => P
 const deadlineMs = 10_000
 const maxError = 200
 
-export function openSend({ clock }: { readonly clock: Clock }): Send {
-  return async function send(channel, message, stop) {
+interface Deps {
+  readonly clock: Clock
+  readonly findTracer: FindTracer
+}
+
+export function openSend({ clock, findTracer }: Deps): Send {
+  async function attempt(channel: Channel, message: Outgoing, stop: AbortSignal): Promise<Outcome> {
     const timeout = new AbortController()
     const cancel = clock.after(deadlineMs, () => timeout.abort())
     const signal = AbortSignal.any([stop, timeout.signal])
@@ -23,7 +30,8 @@ export function openSend({ clock }: { readonly clock: Clock }): Send {
         await sendMail(channel, { message, password: secret, signal })
         return { result: 'delivered', status: null, error: null }
       }
-      return await post(requestFor(channel, { message, secret, nowMs: clock.now() }), signal)
+      const { traceparent = null } = currentTrace.getStore() ?? {}
+      return await post(requestFor(channel, { message, secret, nowMs: clock.now(), traceparent }), signal)
     } catch (error) {
       if (timeout.signal.aborted) return failure(`no answer within ${deadlineMs / 1000} s`)
       if (stop.aborted) return { result: 'interrupted', status: null, error: 'the server stops' }
@@ -31,6 +39,23 @@ export function openSend({ clock }: { readonly clock: Clock }): Send {
     } finally {
       await cancel()
     }
+  }
+
+  /** A message has a trace of its own: it can be about several requests. */
+  return async function send(channel, message, stop) {
+    const span = findTracer()?.begin(`notification ${channel.type}`, null)
+    if (!span) return attempt(channel, message, stop)
+    const outcome = await currentTrace.run(span, attempt, channel, message, stop)
+    const { result, status } = outcome
+    span.end({
+      attributes: {
+        'sluice.channel': channel.name,
+        'sluice.notification_id': message.id,
+        ...(status !== null && { 'http.response.status_code': status }),
+        ...(result !== 'delivered' && { 'error.type': result })
+      }
+    })
+    return outcome
   }
 }
 
@@ -50,12 +75,4 @@ const failure = (error: string): Outcome => ({
   error: plainText(error, maxError)
 })
 
-/** Errors of fetch have their reason in the cause. Messages can contain a URL, so only codes and own faults are shown. */
-function describe(error: unknown): string {
-  if (error instanceof Fault) return error.message
-  for (let at = error; at instanceof Error; at = at.cause) {
-    const code: unknown = Reflect.get(at, 'code')
-    if (typeof code === 'string' && /^[A-Z][A-Z0-9_]+$/.test(code)) return `the request failed: ${code}`
-  }
-  return 'the request failed'
-}
+const describe = (error: unknown): string => (error instanceof Fault ? error.message : fetchFailure(error))

@@ -266,7 +266,11 @@ t.test('a mail that is interrupted while the mail library loads is not sent', as
     text: 'b',
     isUrgent: false
   }
-  const sending = openSend({ clock: fakeClock() })(channel as Channel, message, stop.signal)
+  const sending = openSend({ clock: fakeClock(), findTracer: () => undefined })(
+    channel as Channel,
+    message,
+    stop.signal
+  )
   stop.abort()
   t.match(await sending, { result: 'interrupted', error: 'the server stops' })
 })
