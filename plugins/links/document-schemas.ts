@@ -6,7 +6,7 @@ import { type DocumentSchema, recordFields } from '../http/exports.ts'
 import { invalidLink } from './codes.ts'
 import { EndpointSettings, parseEndpoint, parseHosts } from './endpoint.ts'
 import { defaultSettings } from './link-rows.ts'
-import { fieldsIn, Settings, type SettingsBody } from './schema.ts'
+import { fieldsIn, parseNote, Settings, type SettingsBody } from './schema.ts'
 
 const closedTo = (properties: Parameters<typeof Type.Object>[0]) =>
   Type.Object(properties, { additionalProperties: false })
@@ -34,9 +34,14 @@ export const linkSchema = ({ filled }: Pick<Kernel, 'filled'>): DocumentSchema =
       ...given(filled)
     }),
   normalize(entry) {
-    const { hosts } = entry as SettingsBody // by the schema
+    const { hosts, note } = entry as SettingsBody // by the schema
     const values = recordFields.parse(fieldsIn(filled), entry)
-    return { ...entry, ...(hosts && { hosts: parseHosts(hosts, '/hosts') }), ...values }
+    return {
+      ...entry,
+      ...(hosts && { hosts: parseHosts(hosts, '/hosts') }),
+      ...(note !== undefined && { note: parseNote(note) }),
+      ...values
+    }
   },
   errors: () => [invalidLink, ...recordFields.errors(fieldsIn(filled))],
   defaults: () => ({

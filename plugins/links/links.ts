@@ -21,7 +21,7 @@ import { parseHosts } from './endpoint.ts'
 import { LinkRow } from './entities.ts'
 import { listenerSide, loadParties } from './link-object.ts'
 import type { LinkRows } from './link-rows.ts'
-import { fieldsIn, type LinkFilter, type LinkRecord, type SettingsBody } from './schema.ts'
+import { fieldsIn, type LinkFilter, type LinkRecord, parseNote, type SettingsBody } from './schema.ts'
 import type { LinkReports } from './state/link-reports.ts'
 import type { LinkStates } from './state/link-states.ts'
 import type { LinkStatus } from './wire.ts'
@@ -85,7 +85,7 @@ export function openLinks(services: Services): Links {
       ...(direction !== undefined && { direction: direction as LinkRow['direction'] }),
       ...(hosts !== undefined && { hosts: hosts && parseHosts(hosts, '/hosts') }),
       ...(udp !== undefined && { udpWanted: udp }),
-      ...(note !== undefined && { note: note === '' ? null : note })
+      ...(note !== undefined && { note: parseNote(note) })
     }
     let changes: readonly FieldChange[] = []
     const resource = { ...linkResource(id, filled), changes: () => changes }

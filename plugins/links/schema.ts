@@ -134,6 +134,9 @@ export const Settings = Type.Object({
 })
 export type SettingsBody = Static<typeof Settings> & Values
 
+/** An empty note is none. */
+export const parseNote = (note: string | null): string | null => note || null
+
 export const settingsBody = (filled: SlotReader) =>
   Type.Unsafe<SettingsBody>(
     closed(

@@ -5,6 +5,7 @@ import type { TSchema } from 'typebox'
 import { Fault } from '../../../kernel/base/errors.ts'
 import { ClientId } from '../../../kernel/http/schema.ts'
 import { Client } from '../../../kernel/identity/entities.ts'
+import { newId } from '../../../kernel/platform/id.ts'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { testServer } from '../../../kit/public.ts'
 import { type DocumentSchema, documentSchemaSlot, violationsOf } from '../../http/exports.ts'
@@ -78,7 +79,9 @@ const leastEntries: Readonly<Record<string, (at: number) => DocumentEntry>> = {
   }),
   quotas: at => ({ user_id: `q${at}`, client: 'paris', monthly_bytes: 1 }),
   owner_limits: at => ({ client: 'paris', owner: `o${at}`, rate_limit: { concurrent_connections: 1 } }),
-  rules: at => ({ client: 'paris', listen_port: at + 1, targets: [{ host: 'a', port: 1 }] })
+  rules: at => ({ client: 'paris', listen_port: at + 1, targets: [{ host: 'a', port: 1 }] }),
+  link_endpoints: at => ({ client: `near${at}` }),
+  links: at => ({ entry: `near${at}`, exit: 'far' })
 }
 
 /** Properties whose values must fit other objects. A field that a plugin adds is not one of them. */
@@ -87,7 +90,9 @@ const linked: Readonly<Record<string, readonly string[]>> = {
   grants: ['user_id', 'client', 'client_id', 'listen_port_start', 'listen_port_end'],
   quotas: ['user_id', 'client', 'client_id'],
   owner_limits: ['client', 'owner'],
-  rules: ['client', 'rule_id', 'owner', 'placed_by', 'listen_port', 'listen_port_end', 'if_offline']
+  rules: ['client', 'rule_id', 'owner', 'placed_by', 'listen_port', 'listen_port_end', 'if_offline', 'via'],
+  link_endpoints: ['client'],
+  links: ['entry', 'exit']
 }
 
 /** Entries with values of these properties; the last one is the tried one. */
@@ -101,7 +106,9 @@ const linkedEntries: Readonly<Record<string, readonly DocumentEntry[]>> = {
     { placed_by: '_operator', owner: 'ann' },
     { placed_by: '_operator', listen_port_end: null },
     { listen_port: 60_000, listen_port_end: 60_000 },
-    { listen_port: 60_001, listen_port_end: 60_002 }
+    { listen_port: 60_001, listen_port_end: 60_002 },
+    { client: exampleClient, via: ['far'] },
+    { listen_port: 60_003, targets: [{ host: 'a', port: 1, via: ['relay', 'far'] }] }
   ]
 }
 
@@ -217,15 +224,32 @@ const withId = ({ client, ...entry }: DocumentEntry): DocumentEntry =>
 const withoutUndefined = (entry: DocumentEntry): DocumentEntry =>
   Object.fromEntries(Object.entries(entry).filter(([, value]) => value !== undefined))
 
-/** Returns a document of the entries, with the users that they name. */
+const exits = ['far', 'relay']
+
+/** Returns the clients with links that the entries name. */
+const nearIn = (samples: readonly Sample[]): string[] =>
+  samples.flatMap(({ entry: { client, entry = client } }) =>
+    /^near/.test(String(entry)) ? [String(entry)] : []
+  )
+
+/** Returns a document of the entries, with the users, links and ends of links that they name. */
 function documentOf(samples: readonly Sample[], part: 'base' | 'entry'): Document {
   const named = samples
     .flatMap(({ entry: { user_id = null, owner = null } }) => [user_id, owner])
     .filter(id => /^[qo]\d/.test(String(id)))
   const own = Map.groupBy(samples, ({ kind }) => kind)
   const lists = Object.fromEntries([...own].map(([kind, all]) => [kind, all.map(sample => sample[part])]))
+  const linked = nearIn(own.get('links') ?? [])
   return {
     ...lists,
+    link_endpoints: [
+      ...(lists['link_endpoints'] ?? []),
+      ...[...exits, ...linked].map(client => ({ client }))
+    ],
+    rules: [
+      ...(lists['rules'] ?? []),
+      ...linked.map(client => ({ client, listen_port: 1, targets: [{ host: 'a', port: 1 }], via: ['far'] }))
+    ],
     users: [
       ...(lists['users'] ?? []),
       ...[...new Set(named)].map(user_id => ({ user_id })),
@@ -237,15 +261,18 @@ function documentOf(samples: readonly Sample[], part: 'base' | 'entry'): Documen
 
 async function settleFixture(t: Test) {
   const app = await testServer(t)
-  const client = { id: exampleClient, name: 'paris', revision: 0, enrolledAt: app.clock.now() }
-  await app.server.depsOf('clients').store.change(em => em.insert(Client, client)) // never connected: nothing waits for it
+  const { filled: served, store } = app.server.depsOf('apply')
+  const samples = samplesOf({ filled: served })
+  const insert = (name: string, id = newId(app.clock.now())) =>
+    store.change(em => em.insert(Client, { id, name, revision: 0, enrolledAt: app.clock.now() }))
+  await insert('paris', exampleClient)
+  for (const name of [...exits, ...nearIn(samples)]) await insert(name) // never connected: nothing waits for them
   await app.call('PUT', '/v1/source-lists/Office', { entries: ['10.0.0.0/8'] })
   const context = await openDocumentContext({ api: apiOf(app), filled }, { if_offline: 'queue' })
-  const { filled: served } = app.server.depsOf('apply')
   const planOf = async (document: Document, prune: 'prune' | 'keep' = 'keep') =>
     (await makePlan(document, prune, context)).steps
   return {
-    samples: samplesOf({ filled: served }),
+    samples,
     properties: served(documentSchemaSlot).flatMap(({ value: { name, entry } }) =>
       Object.keys((entry() as Schema).properties ?? {}).map(property => `${name} ${property}`)
     ),
