@@ -9,6 +9,7 @@ import { recordFieldSlots, recordFields } from '../http/exports.ts'
 import { LinkEndpoint, LinkKey, LinkRow, LinkUse } from './entities.ts'
 import { objectKeysOf } from './link-object.ts'
 import { findLinks, linksOf, neededIds, onClients } from './link-queries.ts'
+import type { LinkNotice } from './state/link-notice.ts'
 import type { LinkReports } from './state/link-reports.ts'
 import type { LinkStates } from './state/link-states.ts'
 
@@ -37,6 +38,7 @@ export interface LinkRows {
 type Services = Pick<Kernel, 'control' | 'filled'> & {
   readonly linkStates: Pick<LinkStates, 'judge'>
   readonly linkReports: Pick<LinkReports, 'forget'>
+  readonly linkNotice: Pick<LinkNotice, 'forget'>
 }
 
 export function openLinkRows(services: Services): LinkRows {
@@ -118,6 +120,7 @@ async function deleteRows(services: Services, links: readonly LinkRow[], em: Ent
     await em.nativeDelete(LinkRow, { id: { $in: [...some] } })
   }
   await recordFields.remove(services.filled(recordFieldSlots.link), ids, em)
+  await services.linkNotice.forget(ids, em)
   afterCommit(em, () => services.linkReports.forget(links))
 }
 

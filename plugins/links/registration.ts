@@ -6,7 +6,13 @@ import { metricsSlot } from '../../kernel/metrics.ts'
 import type { Kernel, PeerCall, Scope } from '../../kernel/plugin.ts'
 import { respond } from '../../kernel/wire/message.ts'
 import { type Clients, changedSlot, removingSlot, revokingSlot } from '../clients/exports.ts'
-import { documentSchemaSlot, listFilterSlots, listOptionSlots, recordFieldSlots } from '../http/exports.ts'
+import {
+  documentSchemaSlot,
+  listFilterSlots,
+  listOptionSlots,
+  noticeKind,
+  recordFieldSlots
+} from '../http/exports.ts'
 import {
   journalKindSlot,
   portReservationSlot,
@@ -28,6 +34,7 @@ import type { RouteDeps } from './routes.ts'
 import { openRuleLinks, type RuleLinks } from './rule-links.ts'
 import { sendNewSettings } from './sent-settings.ts'
 import type { keys } from './settings.ts'
+import { type LinkNotice, openLinkNotice } from './state/link-notice.ts'
 import { type LinkReports, openLinkReports } from './state/link-reports.ts'
 import { type LinkStates, openLinkStates } from './state/link-states.ts'
 import { openLinkTests } from './state/link-tests.ts'
@@ -41,6 +48,7 @@ export interface LinkDeps extends Kernel<typeof keys>, RouteDeps {
   readonly clients: Clients
   readonly rules: Rules
   readonly linkReports: LinkReports
+  readonly linkNotice: LinkNotice
   readonly linkStates: LinkStates
   readonly linkRows: LinkRows
   readonly ruleLinks: RuleLinks
@@ -56,6 +64,7 @@ export const store = {
 
 export const services = {
   linkReports: asFunction(openLinkReports).singleton(),
+  linkNotice: asFunction(openLinkNotice).singleton(),
   linkStates: asFunction(openLinkStates).singleton(),
   linkRows: asFunction(openLinkRows).singleton(),
   ruleLinks: asFunction(openRuleLinks).singleton(),
@@ -86,6 +95,7 @@ export const fills = [
     joined: linkReports.joined,
     left: peer => linkStates.judge(linkReports.left(peer))
   })),
+  noticeKind('link_down', ({ linkNotice }: LinkDeps) => linkNotice.source),
   metricsSlot.fillWith(openMetrics),
   documentSchemaSlot.fill(endpointSchema),
   documentSchemaSlot.fillWith(linkSchema)

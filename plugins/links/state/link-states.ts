@@ -8,6 +8,7 @@ import { openLinePerMinute, type Rules, type StateChange } from '../../rules/exp
 import { LinkRow, LinkUse } from '../entities.ts'
 import { dialedHosts, loadParties } from '../link-object.ts'
 import { isSettledState, type JudgedState, judgeLink } from './judge-link.ts'
+import type { LinkNotice } from './link-notice.ts'
 import type { LinkReports } from './link-reports.ts'
 
 const maxJournals = 256 // rules whose journals record one change of a link
@@ -27,10 +28,12 @@ export interface LinkStates {
 type Services = Pick<Kernel, 'store' | 'clock' | 'control' | 'log'> & {
   readonly rules: Pick<Rules, 'addJournalEntry' | 'shownIds'>
   readonly linkReports: Pick<LinkReports, 'of'>
+  readonly linkNotice: Pick<LinkNotice, 'judge'>
 }
 
 interface Judged {
   readonly link: LinkRow
+  readonly name: string // of its two clients
   readonly next: JudgedState
 }
 
@@ -115,9 +118,11 @@ async function findChanged(services: Services, ids: readonly string[], em: Entit
   const active = await activeIds(ids, em)
   const isRevoked = (id: string): boolean => parties.clients.get(id)?.revokedAt != null
   const isConnected = (id: string): boolean => control.peers.find(id) !== undefined
+  const nameOf = (id: string): string => parties.clients.get(id)?.name ?? id
   return links
     .map(link => ({
       link,
+      name: `${nameOf(link.nearId)} to ${nameOf(link.farId)}`,
       next: judgeLink(
         {
           isActive: active.has(link.id),
@@ -142,13 +147,18 @@ async function activeIds(ids: readonly string[], em: EntityManager): Promise<Rea
   return new Set(rows.map(({ id }) => id))
 }
 
-async function record({ clock, rules }: Services, { link, next }: Judged, em: EntityManager): Promise<void> {
+async function record(
+  { clock, rules, linkNotice }: Services,
+  { link, name, next }: Judged,
+  em: EntityManager
+): Promise<void> {
   const { id, nearId, farId } = link
   await em.nativeUpdate(
     LinkRow,
     { id },
     { state: next.state, stateReason: next.reason, stateSince: clock.now() }
   )
+  await linkNotice.judge({ id, name }, next, em)
   if (link.state === next.state || !isSettledState(next) || link.state === 'unused') return
   const uses = await em.find(LinkUse, { linkId: id }, { limit: maxJournals, orderBy: { ruleId: 'asc' } })
   const shown = await rules.shownIds(

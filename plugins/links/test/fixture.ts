@@ -20,7 +20,7 @@ import {
   StatusReport
 } from '../wire.ts'
 
-const plugins = [
+export const plugins = [
   'auth',
   'credentials',
   'cli',
