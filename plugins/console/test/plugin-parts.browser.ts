@@ -60,6 +60,29 @@ t.test('plugins add pages and cards; one that fails shows a notice', { skip: ski
   await page.getByText('Failing card (plugin failing) failed').waitFor()
   await page.getByText('0 in the last hour').waitFor()
 
+  await t.test('a page stays while the cards of plugins load', async t => {
+    const held = Promise.withResolvers<void>()
+    const requested = Promise.withResolvers<void>()
+    const late = await openPage({ storageState: await page.context().storageState() })
+    t.teardown(late.close)
+    await late.page.route('**/assets/PluginCards-*.js', async route => {
+      requested.resolve()
+      await held.promise
+      await route.continue()
+    })
+    await late.page.goto(server.origin)
+    await requested.promise
+    const heading = late.page.getByRole('heading', { level: 1 })
+    await heading.waitFor()
+    // The page may not show that it waits in any later frame either.
+    await late.page.evaluate(
+      'new Promise(shown => requestAnimationFrame(() => requestAnimationFrame(shown)))'
+    )
+    t.ok(await heading.isVisible())
+    held.resolve()
+    await late.page.getByText('0 in the last hour').waitFor()
+  })
+
   await callAs(page, 'POST', '/v1/users', {
     user_id: 'ann',
     display_name: 'Ann',

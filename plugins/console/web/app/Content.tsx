@@ -37,8 +37,8 @@ export const Content = ({ me, pages, parts, path }: Props) => (
             <NotFound />
           </Route>
         </Switch>
-        {parts.length > 0 && <Cards path={path} parts={parts} me={me} />}
       </Suspense>
+      <Suspense fallback={null}>{parts.length > 0 && <Cards path={path} parts={parts} me={me} />}</Suspense>
     </ErrorBoundary>
   </AppShell.Main>
 )
