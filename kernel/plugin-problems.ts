@@ -116,7 +116,7 @@ function foreignSlotsAndTables(plugins: readonly Plugin[]): (plugin: Plugin) => 
       ...slots
         .flatMap(slot => (slot.ifOwnerMissing === 'required' ? ownerOf(slot) : []))
         .filter(owner => owner !== 'kernel' && owner !== name && !(owner in (needs ?? {})))
-        .map(owner => `${name} fills a slot of ${owner}, but does not need it`),
+        .map(owner => `${name} fills a slot of ${owner}; add ${owner} to \`needs\``),
       ...(store?.entities ?? [])
         .map(({ meta }) => meta.tableName)
         .filter(table => table !== prefix && !table.startsWith(`${prefix}_`))

@@ -29,12 +29,17 @@ export interface Conformance {
   readonly notes: readonly string[] // routes that could not be tried, and why
 }
 
-/** Checks the plugin in the folder `dir`, which is left unchanged. */
+/** Checks the plugin in the folder `dir`, which is left unchanged. Each problem is told once. */
 export async function checkConformance(
   dir: string,
   builtin: BuiltinPlugins,
   settings: Settings = {}
 ): Promise<Conformance> {
+  const found = await conform(dir, builtin, settings)
+  return { ...found, problems: [...new Set(found.problems)] }
+}
+
+async function conform(dir: string, builtin: BuiltinPlugins, settings: Settings): Promise<Conformance> {
   const problems: string[] = []
   const has = (half: string): boolean => ['ts', 'js'].some(end => existsSync(join(dir, `${half}.${end}`)))
   const hasAgent = has('agent')

@@ -127,7 +127,7 @@ const conflicts: readonly [string, Plugin[], RegExp][] = [
       definePlugin({ ...base, name: 'owner', slots: [placeSlot] }),
       definePlugin({ ...base, name: 'b', fills: [placeSlot.fill('x')] })
     ],
-    /b fills a slot of owner, but does not need it/
+    /b fills a slot of owner; add owner to `needs`/
   ],
   [
     'service',
@@ -250,7 +250,8 @@ t.test('exactly one plugin fills the slots of HTTP host and control stream', asy
     ['kernel.control', control, http]
   ] as const) {
     const rival = definePlugin({ ...base, name: 'rival', fills: host.fills ?? [] })
-    const none = boot({ plugins: [certificate, servers, other], keys: {}, ...options })
+    const alone = definePlugin({ ...servers, needs: {} }) // it needs http for its routes
+    const none = boot({ plugins: [certificate, alone, other], keys: {}, ...options })
 
     await t.rejects(none, {
       errorCode: { code: 'startup.config_invalid' },

@@ -24,6 +24,11 @@ t.test('an agent half that fails in plan or start is reported', async t => {
     /^a rule is refused: 422 .*activation_failed/,
     /^agent half: plan fails: Error: no plan$/
   ])
+  t.match(
+    await problemsOf("plan() { throw new Error('no plan') }, closed() { throw new Error('no plan') }"),
+    [/^a rule is refused/, /^agent half: plan fails/],
+    'each problem once'
+  )
   t.match(await problemsOf("async start() { throw new Error('no start') }"), [/^its first start: .*no start/])
   t.same(await problemsOf('plan() {}'), [])
 })
