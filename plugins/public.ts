@@ -53,7 +53,7 @@ export {
   consoleStepSlot,
   type StepElement
 } from './console/exports.ts'
-export type * as grants from './grants/exports.ts'
+export * as grants from './grants/exports.ts'
 export {
   type Act,
   type ActCall,

@@ -25,7 +25,8 @@ const columns = [
   'protocols',
   'targets',
   'entries',
-  'note'
+  'note',
+  'source'
 ]
 
 const create = defineCommand({

@@ -18,7 +18,8 @@ export const grantsKind = documentKindSlot.fill({
   async list({ api, seesAll }) {
     if (!seesAll) return [] // other users cannot change their grants
     const rows = await api.list<DocumentEntry>('/v1/grants')
-    return rows.map(({ grant_id, client_name: _, created_at: __, ...body }) => ({
+    const given = rows.filter(({ source }) => source === null) // only the groups at a provider change the others
+    return given.map(({ grant_id, client_name: _, created_at: __, source: ___, ...body }) => ({
       key: matchKey(body),
       body,
       id: String(grant_id)

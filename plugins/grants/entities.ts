@@ -15,6 +15,7 @@ export const Grant = defineEntity({
     targets: p.json().$type<readonly string[] | null>().nullable(), // in the form of formatTarget; null: any
     entries: p.json().$type<readonly string[] | null>().nullable(), // of an exit grant: ids of clients, sorted; null: any
     note: p.string().length(255).nullable(),
+    source: p.string().length(40).nullable(), // who gives the grant, such as 'oidc:corp'; null: given by hand
     createdAt: p.bigint('number') // ms since 1970, UTC
   }
 })

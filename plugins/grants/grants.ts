@@ -10,10 +10,11 @@ import type { Kernel } from '../../kernel/plugin.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
 import { listFilterSlots, listFilters, type PagedRows, recordFields } from '../http/exports.ts'
 import { type Rules, requireClient } from '../rules/exports.ts'
+import { managedByProvider } from '../users/exports.ts'
 import { coverableRules, uncoveredWithout } from './covered-rules.ts'
 import { Grant } from './entities.ts'
-import type { Grants } from './exports.ts'
-import { type GrantTerms, parseGrant } from './parse-grant.ts'
+import { type Grants, grantSourceSlot } from './exports.ts'
+import { parseGrant } from './parse-grant.ts'
 import { type CreateBody, fieldsIn, type GrantRow, type UpdateBody } from './schema.ts'
 import { deleteGrants } from './user-grants.ts'
 
@@ -47,9 +48,9 @@ export function openGrants({ store, clock, filled, rules }: Services): GrantsSer
         throw new Fault(userNotFound, `there is no user ${given.userId}`)
       const clientId = await resolveClientId(body, em)
       await requireEntries(given, em)
-      const grant: Grant = { ...given, id, clientId, createdAt: clock.now() }
+      const grant: Grant = { ...given, id, clientId, source: null, createdAt: clock.now() }
       await requireNew(grant, em)
-      await requireRoom(grant, em)
+      requireRoom(grant, await em.find(Grant, { userId: grant.userId }, { fields: ['targets'] }))
       await em.insert(Grant, grant)
       await recordFields.save(fieldsIn(filled), id, { values, em })
       await rules.admissionChanged(placesOf(grant), em)
@@ -66,7 +67,8 @@ export function openGrants({ store, clock, filled, rules }: Services): GrantsSer
     const resource = { ...resourceOf(id, filled), changes: () => changes }
     const { removed, refreshed } = await change(resource, async em => {
       const grant = await find(id, em)
-      changes = termChanges(grant).map(({ field, to }) => ({ field, from: to, to: null }))
+      requireOwn(grant, filled)
+      changes = lostTerms(grant)
       await deleteGrants({ id }, filled, em)
       await rules.admissionChanged(placesOf(grant), em)
       const left = await em.find(Grant, { userId: grant.userId })
@@ -81,13 +83,15 @@ export function openGrants({ store, clock, filled, rules }: Services): GrantsSer
 
   const update = (id: string, { note, ...fields }: UpdateBody, { change }: Change): Promise<GrantRow> =>
     change(resourceOf(id, filled), async em => {
-      const grant = await find(id, em)
-      if (note !== undefined) {
-        await requireNew({ ...grant, note }, em)
-        await em.nativeUpdate(Grant, { id }, { note })
+      const before = await find(id, em)
+      requireOwn(before, filled)
+      const grant = { ...before, source: null, ...(note !== undefined && { note }) }
+      if (note !== undefined || before.source != null) {
+        await requireNew(grant, em)
+        await em.nativeUpdate(Grant, { id }, { note: grant.note ?? null, source: null })
       }
       await recordFields.patch(fieldsIn(filled), id, { body: fields, em })
-      return toRow({ ...grant, ...(note !== undefined && { note }) }, filled, em)
+      return toRow(grant, filled, em)
     })
 
   return { ...openGrantReader({ store, filled }), create, update, remove }
@@ -130,19 +134,26 @@ export const resourceOf = (id: string, filled: SlotReader): Resource => ({
   }
 })
 
-const created = (id: string, terms: GrantTerms, filled: SlotReader): Resource => ({
+export const created = (id: string, terms: AuditedTerms, filled: SlotReader): Resource => ({
   ...resourceOf(id, filled),
   changes: () => termChanges(terms)
 })
 
+type AuditedTerms = Pick<Grant, 'use' | 'entries'> & Partial<Pick<Grant, 'source'>>
+
 /** Returns what the audit log shows of a new grant. */
-const termChanges = ({ use, entries = null }: Pick<Grant, 'use' | 'entries'>): FieldChange[] => [
+const termChanges = ({ use, entries = null, source = null }: AuditedTerms): FieldChange[] => [
   { field: 'use', from: null, to: use },
-  ...(entries === null ? [] : [{ field: 'entries', from: null, to: entries }])
+  ...(entries === null ? [] : [{ field: 'entries', from: null, to: entries }]),
+  ...(source === null ? [] : [{ field: 'source', from: null, to: source }])
 ]
 
+/** Returns what the audit log shows of a deleted grant. */
+export const lostTerms = (grant: AuditedTerms): FieldChange[] =>
+  termChanges(grant).map(({ field, to }) => ({ field, from: to, to: null }))
+
 /** An exit grant changes where rules can be on any client. */
-const placesOf = ({ userId, use, clientId = null }: Grant) => ({
+export const placesOf = ({ userId, use, clientId = null }: Grant) => ({
   userId,
   clientId: use === 'exit' ? null : clientId
 })
@@ -153,7 +164,13 @@ async function find(id: string, em: EntityManager): Promise<Grant> {
   return grant
 }
 
-/** Refuses an equal grant: it would allow nothing more, and deleting one of the two would have no effect. */
+/** Refuses to change a grant whose source is in use. */
+function requireOwn({ id, source }: Grant, filled: SlotReader): void {
+  if (source == null || !filled(grantSourceSlot).some(({ value: isUsed }) => isUsed(source))) return
+  throw new Fault(managedByProvider, `grant ${id} comes from groups (${source}); change the groups there`)
+}
+
+/** Refuses an equal grant by hand: it would allow nothing more, and deleting one of the two would have no effect. */
 async function requireNew(grant: Grant, em: EntityManager): Promise<void> {
   const { userId, clientId, use, portFrom, portTo } = grant
   const terms = ({ protocols, targets = null, entries = null, note = null }: Grant) => [
@@ -162,15 +179,18 @@ async function requireNew(grant: Grant, em: EntityManager): Promise<void> {
     entries,
     note
   ]
-  const others = await em.find(Grant, { userId, clientId, use, portFrom, portTo })
+  const others = await em.find(Grant, { userId, clientId, use, portFrom, portTo, source: null })
   const equal = others.find(other => other.id !== grant.id && isDeepStrictEqual(terms(other), terms(grant)))
   if (!equal) return
   const details = { grant_id: equal.id }
   throw new Fault(grantAlreadyExists, `${userId} already has this grant: ${equal.id}`, { details })
 }
 
-async function requireRoom({ userId, targets }: Grant, em: EntityManager): Promise<void> {
-  const others = await em.find(Grant, { userId }, { fields: ['targets'] })
+/** Throws `limit_reached` if the user cannot have the grant beside the others. */
+export function requireRoom(
+  { userId, targets }: Grant,
+  others: readonly { readonly targets?: { readonly length: number } | null | undefined }[]
+): void {
   const entries = others.reduce((sum, other) => sum + (other.targets?.length ?? 0), targets?.length ?? 0)
   if (others.length >= maxGrantsPerUser)
     throw new Fault(limitReached, `${userId} already has ${maxGrantsPerUser} grants; delete one first`)
@@ -182,8 +202,8 @@ async function requireRoom({ userId, targets }: Grant, em: EntityManager): Promi
 }
 
 /** Returns null for every client. */
-async function resolveClientId(
-  { client_id: id, client }: CreateBody,
+export async function resolveClientId(
+  { client_id: id, client }: Pick<CreateBody, 'client_id' | 'client'>,
   em: EntityManager
 ): Promise<string | null> {
   if (client !== undefined) return (await requireClient(client, em)).id
@@ -192,7 +212,7 @@ async function resolveClientId(
   throw new Fault(clientNotFound, `there is no client ${id}`)
 }
 
-async function requireEntries({ entries }: Pick<Grant, 'entries'>, em: EntityManager): Promise<void> {
+export async function requireEntries({ entries }: Pick<Grant, 'entries'>, em: EntityManager): Promise<void> {
   if (entries == null) return
   const found = await em.find(Client, { id: { $in: [...entries] } }, { fields: ['id'] })
   const known = new Set(found.map(({ id }) => id))
@@ -230,6 +250,7 @@ async function toRows(grants: readonly Grant[], filled: SlotReader, em: EntityMa
     targets: grant.targets ? [...grant.targets] : null,
     entries: grant.entries ? [...grant.entries] : null,
     note: grant.note ?? null,
+    source: grant.source ?? null,
     created_at: timestamp(grant.createdAt),
     ...fields(id)
   }))

@@ -6,7 +6,7 @@ import { type CreateBody, emptyProtocolSet, fieldsIn, grantPorts, invalidPortRan
 import { formatTarget, parseTarget } from './targets.ts'
 
 /** A grant as its body defines it. */
-export type GrantTerms = Omit<Grant, 'id' | 'clientId' | 'createdAt'>
+type GrantTerms = Omit<Grant, 'id' | 'clientId' | 'source' | 'createdAt'>
 
 /** Throws a Fault for what the schema of the body cannot express. Does not look up users and clients. */
 export function parseGrant(body: CreateBody): GrantTerms {

@@ -1,6 +1,5 @@
 import { asFunction } from 'awilix'
 import { definePlugin, type Kernel } from '../../kernel/plugin.ts'
-import { removingSlot } from '../clients/exports.ts'
 import {
   documentSchemaSlot,
   listFilterSlots,
@@ -9,30 +8,25 @@ import {
   recordOptionSlots
 } from '../http/exports.ts'
 import type { Rules } from '../rules/exports.ts'
-import { rowFieldSlot, removalSlot as userRemovingSlot } from '../users/exports.ts'
 import { admissionCodes, admissionFills } from './admission.ts'
 import { fills as commandFills, commands } from './commands.ts'
 import { documentSchema } from './document-schema.ts'
 import { Grant } from './entities.ts'
 import { grantExplainer } from './explain.ts'
+import { grantSourceSlot, type SourcedGrants } from './exports.ts'
 import { type GrantsService, grantAlreadyExists, grantNotFound, openGrants } from './grants.ts'
 import { Grants0001 } from './migrations/0001-grants.ts'
 import { Grants0002 } from './migrations/0002-exit-grants.ts'
 import { routes } from './routes.ts'
 import { emptyProtocolSet, grantPorts, invalidPortRange } from './schema.ts'
+import { openSourcedGrants } from './sourced-grants.ts'
 import { invalidGrantTarget } from './targets.ts'
-import {
-  deletedGrants,
-  deleteGrants,
-  grantCount,
-  openUserRemoval,
-  removeEntries,
-  sweepOrphans
-} from './user-grants.ts'
+import { sweepOrphans, userFills } from './user-grants.ts'
 import { Targets } from './wire.ts'
 
 interface Deps extends Kernel {
   readonly grants: GrantsService
+  readonly sourcedGrants: SourcedGrants
   readonly rules: Rules
 }
 
@@ -58,20 +52,23 @@ export default definePlugin<Deps>({
       { name: '0002-exit-grants', class: Grants0002 }
     ]
   },
-  exports: { grants: asFunction(openGrants).singleton() },
-  slots: [recordFieldSlots.grant, listFilterSlots.grant, recordOptionSlots.grant, listOptionSlots.grant],
+  exports: {
+    grants: asFunction(openGrants).singleton(),
+    sourcedGrants: asFunction(openSourcedGrants).singleton()
+  },
+  slots: [
+    grantSourceSlot,
+    recordFieldSlots.grant,
+    listFilterSlots.grant,
+    recordOptionSlots.grant,
+    listOptionSlots.grant
+  ],
   fills: [
     ...admissionFills,
     grantExplainer,
-    removingSlot.fillWith(({ filled }: Deps) => async ({ id: clientId }, em) => {
-      await deleteGrants({ clientId }, filled, em)
-      await removeEntries(id => id === clientId, filled, em)
-    }),
-    rowFieldSlot.fill(grantCount),
-    userRemovingSlot.fillWith(openUserRemoval),
+    ...userFills,
     documentSchemaSlot.fillWith(documentSchema),
-    ...commandFills,
-    deletedGrants
+    ...commandFills
   ],
   messages: [Targets],
   routes,

@@ -4,6 +4,7 @@ import { closed } from '../../kernel/http/schema.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
 import { clientNameAmbiguous } from '../clients/exports.ts'
 import { defineList, listFilterSlots, listFilters, recordFields } from '../http/exports.ts'
+import { managedByProvider } from '../users/exports.ts'
 import { type GrantsService, grantAlreadyExists, grantNotFound, resourceOf } from './grants.ts'
 import {
   createBody,
@@ -102,7 +103,7 @@ const update = defineRoute({
     params: GrantParams,
     body: updateBody(filled),
     reply: grantRow(filled),
-    errors: [grantNotFound, grantAlreadyExists, ...recordFields.errors(fieldsIn(filled))]
+    errors: [grantNotFound, grantAlreadyExists, managedByProvider, ...recordFields.errors(fieldsIn(filled))]
   }),
   run: ({ grants }: Deps, call) => grants.update(call.params.grant_id, call.body, call),
   replay: ({ grants }, _, id) => grants.read(id)
@@ -115,7 +116,7 @@ const remove = defineRoute({
   access: 'superadmin',
   summary: 'Deletes a grant.',
   description: 'Also deletes the rules that no other grant allows; the reply lists them.',
-  schema: () => ({ params: GrantParams, reply: RemovedGrant, errors: [grantNotFound] }),
+  schema: () => ({ params: GrantParams, reply: RemovedGrant, errors: [grantNotFound, managedByProvider] }),
   run: ({ grants }: Deps, call) => grants.remove(call.params.grant_id, call)
 })
 

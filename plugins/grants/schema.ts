@@ -27,7 +27,11 @@ const Targets = Type.Array(Type.String({ maxLength: 300 }), {
 const Use = Type.Union([Type.Literal('listen'), Type.Literal('exit')], {
   description: 'listen (default): create rules on the client. exit: use it as an exit or a relay of rules.'
 })
-const maxEntries = 100
+const Entries = Type.Array(Type.String({ maxLength: 26, description: 'Id of a client.' }), {
+  minItems: 1,
+  maxItems: 100
+})
+const Note = Type.String({ maxLength: 255, description: 'Free text.' })
 
 const Create = Type.Object({
   user_id: UserId,
@@ -52,17 +56,29 @@ const Create = Type.Object({
   ),
   targets: Type.Optional(orNull(Targets)),
   entries: Type.Optional(
-    orNull(
-      Type.Array(Type.String({ maxLength: 26, description: 'Id of a client.' }), {
-        minItems: 1,
-        maxItems: maxEntries
-      }),
-      { description: 'Only for an exit grant: the clients of the rules that may use it. null: any.' }
-    )
+    orNull(Entries, {
+      description: 'Only for an exit grant: the clients of the rules that may use it. null: any.'
+    })
   ),
-  note: Type.Optional(orNull(Type.String({ maxLength: 255, description: 'Free text.' })))
+  note: Type.Optional(orNull(Note))
 })
 export type CreateBody = Static<typeof Create> & Values
+
+const { client_id, client, use, protocols } = Create.properties
+
+/** The body of a grant without its user and the fields of other plugins, for configurations, which have no null. */
+export const GrantTemplate = closed({
+  client_id,
+  client,
+  use,
+  listen_port_start: Type.Optional(Start),
+  listen_port_end: Type.Optional(End),
+  protocols,
+  targets: Type.Optional(Targets),
+  entries: Type.Optional(Entries),
+  note: Type.Optional(Note)
+})
+export type GrantTemplate = Static<typeof GrantTemplate>
 
 export type UpdateBody = { readonly note?: string | null } & Values
 
@@ -97,6 +113,12 @@ const Row = Type.Object({
     examples: [null]
   }),
   note: orNull(Type.String({ description: 'Free text.', examples: ['ticket 4711'] })),
+  source: orNull(
+    Type.String({ description: 'Who gives the grant, such as oidc:corp. null: given by hand.' }),
+    {
+      examples: [null]
+    }
+  ),
   created_at: timeOf('When the grant was created.')
 })
 export type GrantRow = Static<typeof Row> & Values

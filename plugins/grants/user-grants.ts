@@ -1,4 +1,4 @@
-// The number of grants in a user's row, the deletion of grants with their user, and cleanup at start and after a restore.
+// Grants of users and clients: their number in a user's row, their deletion, and cleanup at start and after a restore.
 import type { EntityManager, FilterQuery } from '@mikro-orm/sql'
 import { Type } from 'typebox'
 import { Client, User } from '../../kernel/identity/entities.ts'
@@ -6,12 +6,13 @@ import type { Kernel } from '../../kernel/plugin.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
 import { revocationSlot } from '../../kernel/store/revocation.ts'
 import { noteRevoked } from '../../kernel/store/sql/store-watch.ts'
+import { removingSlot } from '../clients/exports.ts'
 import { recordFields } from '../http/exports.ts'
-import type { Removal, RowField } from '../users/exports.ts'
+import { type Removal, type RowField, removalSlot, rowFieldSlot } from '../users/exports.ts'
 import { Grant } from './entities.ts'
 import { fieldsIn } from './schema.ts'
 
-export const grantCount: RowField = {
+const grantCount: RowField = {
   key: 'grant_count',
   schema: Type.Integer({ minimum: 0, description: 'Number of grants of the user.' }),
   defaultValue: 0,
@@ -21,7 +22,7 @@ export const grantCount: RowField = {
   }
 }
 
-export const openUserRemoval = ({ filled }: Pick<Kernel, 'filled'>): Removal => ({
+const openUserRemoval = ({ filled }: Pick<Kernel, 'filled'>): Removal => ({
   key: 'removed_grant_ids',
   remove: async ({ id: userId }, em) => ({ ids: await deleteGrants({ userId }, filled, em) })
 })
@@ -40,7 +41,7 @@ export async function deleteGrants(
 }
 
 /** Removes deleted clients from the entries of exit grants, and deletes the grants that have no entry left. */
-export async function removeEntries(
+async function removeEntries(
   isDeleted: (clientId: string) => boolean,
   filled: SlotReader,
   em: EntityManager
@@ -67,9 +68,19 @@ export async function sweepOrphans(filled: SlotReader, em: EntityManager): Promi
   await removeEntries(id => !clients.has(id), filled, em)
 }
 
-export const deletedGrants = revocationSlot.fill({
+const deletedGrants = revocationSlot.fill({
   table: 'grants',
   title: 'deleted grants of',
   sql: `delete from grants where not exists (select 1 from old.grants o where o.id = grants.id)
     returning user_id as name`
 })
+
+export const userFills = [
+  removingSlot.fillWith(({ filled }: Pick<Kernel, 'filled'>) => async ({ id: clientId }, em) => {
+    await deleteGrants({ clientId }, filled, em)
+    await removeEntries(id => id === clientId, filled, em)
+  }),
+  rowFieldSlot.fill(grantCount),
+  removalSlot.fillWith(openUserRemoval),
+  deletedGrants
+]

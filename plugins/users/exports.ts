@@ -10,6 +10,7 @@ export {
   invalidDisplayName,
   invalidUserId,
   lastSuperadmin,
+  managedByProvider,
   reservedUserId,
   serviceAccount,
   userAlreadyExists
