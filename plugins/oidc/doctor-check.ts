@@ -1,6 +1,7 @@
 // The check `sign_in` of `sluice doctor`: asks each provider as a sign-in does, and judges `password_sign_in`.
 import { Fault, reasonOf } from '../../kernel/base/errors.ts'
 import { type DoctorContext, defineCheck, type Finding } from '../doctor/exports.ts'
+import type { GrantTemplate } from '../grants/exports.ts'
 import {
   authoritiesOf,
   type Provider,
@@ -16,6 +17,7 @@ type FindingId =
   | 'sign_in.provider_silent'
   | 'sign_in.secret_refused'
   | 'sign_in.no_logout'
+  | 'sign_in.grant_client_unknown'
   | 'sign_in.locked_out'
   | 'sign_in.no_alternative'
 
@@ -43,6 +45,12 @@ export const signInCheck = defineCheck<FindingId>({
       when: 'logout is provider, but the provider has no address for a logout',
       remedy: 'set logout = "local" for this provider'
     },
+    'sign_in.grant_client_unknown': {
+      status: 'warn',
+      when: 'a grant of groups names a client that does not exist, or that is not the only one of its name: no sign-in gives it',
+      remedy:
+        'correct client or entries in grants of the provider, or remove the grant; ids stay valid when a client is renamed'
+    },
     'sign_in.locked_out': {
       status: 'fail',
       when: 'password_sign_in is off, and no superadmin has an identity at a configured provider: the next start is refused',
@@ -59,6 +67,7 @@ export const signInCheck = defineCheck<FindingId>({
     const providers = providersIn(configIn(keys), publicOrigin)
     const found = await Promise.all([
       judgePasswords(keys['password_sign_in'], providers, query),
+      judgeGrants(providers, query),
       ...providers.map(provider => askProvider(provider, redirectUriOf(provider, publicOrigin ?? '')))
     ])
     const findings = found.flat()
@@ -95,6 +104,37 @@ async function askProvider(provider: Provider, redirectUri: string): Promise<Fin
     throw error
   }
 }
+
+async function judgeGrants(providers: readonly Provider[], query: DoctorContext['query']): Promise<Findings> {
+  const given = providers.flatMap(({ name, grants = {} }) =>
+    Object.entries(grants).flatMap(([group, templates]) =>
+      templates.flatMap(template =>
+        clientsIn(template).map(client => ({ client, at: `${name}, group ${group}` }))
+      )
+    )
+  )
+  if (given.length === 0) return []
+  const clients = await query<{ id: string; name: string }>(
+    'kernel_client',
+    'select id, name from kernel_client'
+  )
+  const isKnown = (text: string): boolean =>
+    clients.some(({ id }) => id === text) || clients.filter(({ name }) => name === text).length === 1
+  const unknown = Map.groupBy(
+    given.filter(({ client }) => !isKnown(client)),
+    ({ at }) => at
+  )
+  return [...unknown].map(([at, found]) => ({
+    id: 'sign_in.grant_client_unknown',
+    message: `${at}: ${[...new Set(found.map(({ client }) => client))].join(', ')}`
+  }))
+}
+
+const clientsIn = ({ client, client_id: id = '*', entries = [] }: GrantTemplate): string[] => [
+  ...(client === undefined ? [] : [client]),
+  ...(id === '*' ? [] : [id]),
+  ...entries
+]
 
 async function judgePasswords(
   policy: unknown,

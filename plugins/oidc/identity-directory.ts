@@ -10,7 +10,7 @@ import type { Identity } from './entities.ts'
 import type { Identities } from './identities.ts'
 import type { Providers } from './provider/providers.ts'
 import type { IdentityBody, IdentityRow } from './schema.ts'
-import type { GroupRoles } from './sign-in/groups.ts'
+import type { GroupRights } from './sign-in/group-rights.ts'
 
 type Change = Pick<Call, 'principal' | 'change'>
 
@@ -28,7 +28,7 @@ interface Deps extends Pick<Kernel, 'store'> {
   readonly users: Users
   readonly identities: Identities
   readonly providers: Providers
-  readonly groupRoles: GroupRoles
+  readonly groupRights: GroupRights
   readonly signIn: SignIn
 }
 
@@ -37,7 +37,7 @@ export function openIdentityDirectory({
   users,
   identities,
   providers,
-  groupRoles,
+  groupRights,
   signIn
 }: Deps): IdentityDirectory {
   function requireAccess(userId: string, caller: Principal, isAllowed: boolean): void {
@@ -72,7 +72,7 @@ export function openIdentityDirectory({
         const { provider } = await identities.remove(em, userId, id)
         const left = await identities.ofUser(em, userId)
         if (left.some(one => one.provider === provider)) return
-        await groupRoles.end(em, user, provider)
+        await groupRights.end(em, user, provider)
         if (principal.userId !== userId) await signIn.endOfProvider(em, { provider, userId, which: 'all' })
       })
     }

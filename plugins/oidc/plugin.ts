@@ -1,8 +1,7 @@
 import { asFunction } from 'awilix'
 import { metricsSlot } from '../../kernel/metrics.ts'
 import { definePlugin } from '../../kernel/plugin.ts'
-import { otherSignInSlot, providerLogoutSlot } from '../auth/exports.ts'
-import { removalSlot, roleSourceSlot } from '../users/exports.ts'
+import { providerLogoutSlot } from '../auth/exports.ts'
 import * as codes from './codes.ts'
 import { fills as commandFills, commands } from './commands.ts'
 import { Identity, UsedState } from './entities.ts'
@@ -18,12 +17,12 @@ import { config } from './settings.ts'
 import { openBackChannelLogout } from './sign-in/back-channel-logout.ts'
 import { openBeginSignIn } from './sign-in/begin-sign-in.ts'
 import { openFinishSignIn } from './sign-in/finish-sign-in.ts'
-import { type GroupRoles, openGroupRoles, sourceOf } from './sign-in/groups.ts'
+import { type GroupRights, openGroupRights } from './sign-in/group-rights.ts'
 import { openProviderLogout } from './sign-in/provider-logout.ts'
 import { openSignInLog } from './sign-in/sign-in-log.ts'
 import { openStates, type States } from './sign-in/states.ts'
 import { openUserOfClaims, type UserOfClaims } from './sign-in/user-of-claims.ts'
-import { otherSignIn, removal } from './user-fills.ts'
+import { userFills } from './user-fills.ts'
 
 const minuteMs = 60_000
 
@@ -32,7 +31,7 @@ interface Deps extends RouteDeps {
   readonly oidcMetrics: OidcMetrics
   readonly states: States
   readonly userOfClaims: UserOfClaims
-  readonly groupRoles: GroupRoles
+  readonly groupRights: GroupRights
 }
 
 export default definePlugin<Deps>({
@@ -40,7 +39,14 @@ export default definePlugin<Deps>({
   version: '1.0.0',
   description: 'Sign-in at OpenID Connect providers.',
   kernel: '^2.0.0',
-  needs: { auth: '^1.1.0', doctor: '^1.0.0', http: '^1.0.0', secrets: '^1.0.0', users: '^1.0.0' },
+  needs: {
+    auth: '^1.1.0',
+    doctor: '^1.0.0',
+    grants: '^1.0.0',
+    http: '^1.0.0',
+    secrets: '^1.0.0',
+    users: '^1.0.0'
+  },
   config,
   checkConfig,
   codes: Object.values(codes),
@@ -51,7 +57,7 @@ export default definePlugin<Deps>({
     oidcMetrics: asFunction(openOidcMetrics).singleton(),
     providers: asFunction(openProviders).singleton(),
     states: asFunction(openStates).singleton(),
-    groupRoles: asFunction(openGroupRoles).singleton(),
+    groupRights: asFunction(openGroupRights).singleton(),
     userOfClaims: asFunction(openUserOfClaims).singleton(),
     beginSignIn: asFunction(openBeginSignIn).singleton(),
     finishSignIn: asFunction(openFinishSignIn).singleton(),
@@ -60,14 +66,8 @@ export default definePlugin<Deps>({
   },
   fills: [
     metricsSlot.fillWith(({ oidcMetrics }: Deps) => oidcMetrics.collect),
-    otherSignInSlot.fillWith((deps: Deps) => otherSignIn(deps)),
     providerLogoutSlot.fillWith((deps: Deps) => openProviderLogout(deps)),
-    roleSourceSlot.fillWith(
-      ({ providers }: Deps) =>
-        source =>
-          providers.all().some(({ name, roles }) => roles !== undefined && sourceOf(name) === source)
-    ),
-    removalSlot.fillWith((deps: Deps) => removal(deps)),
+    ...userFills,
     ...revocations,
     ...commandFills
   ],

@@ -1,6 +1,7 @@
 // The section [plugins.oidc] of the configuration.
 import { type Static, Type } from 'typebox'
 import { closed } from '../../kernel/http/schema.ts'
+import { GrantTemplate } from '../grants/exports.ts'
 
 const text = (description: string, options: object = {}) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: 512, description, ...options }))
@@ -32,6 +33,12 @@ const Provider = closed({
       Type.Union([Type.Literal('viewer'), Type.Literal('operator'), Type.Literal('superadmin')]),
       { maxProperties: 256, description: 'Roles of groups; of several the highest.' }
     )
+  ),
+  grants: Type.Optional(
+    Type.Record(Type.String(), Type.Array(GrantTemplate, { maxItems: 100 }), {
+      maxProperties: 256,
+      description: 'Grants of groups: for each group a list of bodies of POST /v1/grants without user_id.'
+    })
   ),
   make_users: flag('Creates unknown users. Default: false.'),
   trust_mfa: flag('Its sessions count as two factors. Default: false.'),

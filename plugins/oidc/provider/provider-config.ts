@@ -4,6 +4,7 @@ import { isIP } from 'node:net'
 import { createSecureContext } from 'node:tls'
 import { requirePrivateFile } from '../../../kernel/base/directory.ts'
 import { Fault, reasonOf, startupInvalid } from '../../../kernel/base/errors.ts'
+import { checkGrantTemplate } from '../../grants/exports.ts'
 import type { Config, ProviderConfig } from '../settings.ts'
 
 const maxProviders = 8
@@ -52,7 +53,21 @@ function toProvider(name: string, given: ProviderConfig): Provider {
     )
   const provider = { name, title: name, ...defaults, ...given }
   if (!provider.scopes.split(' ').includes('openid')) refuse(`.${name}.scopes`, 'must contain openid; add it')
+  requireGrants(provider)
   return provider
+}
+
+function requireGrants({ name, grants = {} }: Pick<Provider, 'name' | 'grants'>): void {
+  for (const [group, templates] of Object.entries(grants))
+    for (const [at, template] of templates.entries())
+      try {
+        checkGrantTemplate(template)
+      } catch (error) {
+        refuse(
+          `.${name}.grants.${JSON.stringify(group)}.${at}`,
+          `is no grant: ${reasonOf(error)}; correct it`
+        )
+      }
 }
 
 /** True for https, and for http on loopback. */

@@ -14,7 +14,8 @@ import type { Claims } from '../provider/provider-client.ts'
 import type { Provider } from '../provider/provider-config.ts'
 import type { Providers } from '../provider/providers.ts'
 import { sidOf } from './back-channel-logout.ts'
-import { actor, type GroupRoles } from './groups.ts'
+import type { GroupRights } from './group-rights.ts'
+import { actor } from './groups.ts'
 import type { Purpose, SessionPurpose, SignInState, States } from './states.ts'
 import type { UserOfClaims } from './user-of-claims.ts'
 
@@ -29,7 +30,7 @@ interface Deps extends Kernel {
   readonly states: States
   readonly identities: Identities
   readonly userOfClaims: UserOfClaims
-  readonly groupRoles: GroupRoles
+  readonly groupRights: GroupRights
   readonly users: Users
   readonly recordAs: RecordAs
 }
@@ -51,7 +52,7 @@ export const openFinishSignIn =
     if (purpose.kind === 'sign-in')
       await openSession(deps, { ...verified, keyHash: purpose.keyHash }, call).catch(
         async (error: unknown) => {
-          if (error instanceof Fault && error.errorCode === notAllowed) await endRole(deps, verified, call)
+          if (error instanceof Fault && error.errorCode === notAllowed) await endRights(deps, verified, call)
           throw error
         }
       )
@@ -105,9 +106,9 @@ async function openSession(
   for (const cookie of cookies.slice(-1)) setCookie(...cookie) // after the commit: a refusal leaves an earlier session
 }
 
-/** Ends the role that groups gave to a user without allowed groups: no later sign-in tells more. */
-async function endRole(
-  { store, users, identities, groupRoles }: Deps,
+/** Ends what groups gave to a user without allowed groups: no later sign-in tells more. */
+async function endRights(
+  { store, users, identities, groupRights }: Deps,
   { provider, claims }: Verified,
   { change }: FinishCall
 ): Promise<void> {
@@ -115,7 +116,7 @@ async function endRole(
   if (identity === null) return
   const { userId: id } = identity
   const refused: NamedResource = { kind: 'user', id, refusal: notAllowed }
-  await change(refused, async em => groupRoles.end(em, await users.get(em, id), provider.name))
+  await change(refused, async em => groupRights.end(em, await users.get(em, id), provider.name))
 }
 
 /** A provider session counts as two factors if the provider is trusted to ask for two, or says that it has. */

@@ -14,13 +14,13 @@ export const actor = '_oidc' // in the audit log
 
 const rising: readonly Role[] = ['user', 'viewer', 'operator', 'superadmin']
 
-/** Names the provider in `role_source`. */
+/** Names the provider in `role_source` of users and `source` of grants. */
 export const sourceOf = (provider: string): string => `oidc:${provider}`
 
 /** Returns the groups; null if the configuration uses none. Throws `oidc_groups_missing` or `oidc_not_allowed`. */
 export function requireGroups(provider: Provider, claims: Claims): readonly string[] | null {
-  const { allowed_groups: allowed, roles, groups_claim: claim } = provider
-  if (!allowed && !roles) return null
+  const { allowed_groups: allowed, roles, grants, groups_claim: claim } = provider
+  if (!allowed && !roles && !grants) return null
   const groups = groupsIn(claims[claim])
   if (!groups) throw new Fault(groupsMissing, `the ID token has no claim ${claim} with groups`)
   if (allowed && !groups.some(group => allowed.includes(group)))
@@ -35,7 +35,7 @@ function groupsIn(claim: unknown): readonly string[] | null {
 }
 
 /** Gives users the roles of their groups. A role that was given by hand, or by another provider, stays. */
-export interface GroupRoles {
+interface GroupRoles {
   /** Makes the role equal to that of the groups, in the transaction of the sign-in. */
   apply(em: EntityManager, user: User, groups: readonly string[], provider: Provider): Promise<void>
   /** Ends a role of the provider. */

@@ -8,7 +8,8 @@ import { userConflict, userUnknown } from '../codes.ts'
 import type { Identities } from '../identities.ts'
 import type { Claims } from '../provider/provider-client.ts'
 import type { Provider } from '../provider/provider-config.ts'
-import { actor, type GroupRoles, requireGroups } from './groups.ts'
+import type { GroupRights } from './group-rights.ts'
+import { actor, requireGroups } from './groups.ts'
 
 /** Names of built-in actors, and `me`. */
 const reserved = ['me', '_operator', '_superadmin', '_system', actor, '_upgrade']
@@ -22,10 +23,10 @@ interface Deps extends Kernel {
   readonly users: Users
   readonly identities: Identities
   readonly recordAs: RecordAs
-  readonly groupRoles: GroupRoles
+  readonly groupRights: GroupRights
 }
 
-export function openUserOfClaims({ users, identities, recordAs, groupRoles }: Deps): UserOfClaims {
+export function openUserOfClaims({ users, identities, recordAs, groupRights }: Deps): UserOfClaims {
   async function create(em: EntityManager, provider: Provider, claims: Claims): Promise<string> {
     const userId = newUserId(claims[provider.user_claim])
     if (await users.find(em, userId))
@@ -53,7 +54,7 @@ export function openUserOfClaims({ users, identities, recordAs, groupRoles }: De
     async find(em, provider, claims) {
       const groups = requireGroups(provider, claims)
       const userId = await findOrCreate(em, provider, claims)
-      if (groups) await groupRoles.apply(em, await users.get(em, userId), groups, provider)
+      if (groups) await groupRights.apply(em, await users.get(em, userId), groups, provider)
       return userId
     }
   }

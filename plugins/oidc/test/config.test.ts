@@ -56,6 +56,28 @@ t.test('an issuer is https, or http on loopback', t => {
   t.end()
 })
 
+t.test('the grants of groups must be grants', t => {
+  const grant = { client: 'edge', listen_port_start: 8000, listen_port_end: 8999, protocols: ['tcp'] }
+  const withGrants = (...grants: object[]) => problemOf({ corp: { ...corp, grants: { 'cn=net': grants } } })
+  const exit = { client_id: '*', use: 'exit', protocols: ['tcp'] }
+  t.equal(withGrants(grant, { ...grant, targets: ['10.0.0.0/8:443'], note: 'x' }, exit), '')
+  t.equal(problemOf({ corp: { ...corp, grants: {} } }), '')
+  const at = /^startup\.config_invalid: plugins\.oidc\.providers\.corp\.grants\."cn=net"\.1 is no grant: /
+  for (const [more, problem] of [
+    [{ listen_port_end: 7000 }, /listen_port_end 7000 is below .*; correct it$/],
+    [{ protocols: [] }, /protocols is empty/],
+    [{ targets: ['a b'] }, /targets\/0 a b/],
+    [{ client_id: '*' }, /give either \/client_id or \/client/],
+    [{ listen_port_start: undefined }, /listen_port_start is required/],
+    [{ entries: ['x'] }, /only an exit grant has entries/],
+    [{ use: 'exit' }, /an exit grant has no listen ports/]
+  ] as const) {
+    t.match(withGrants(grant, { ...grant, ...more }), at)
+    t.match(withGrants(grant, { ...grant, ...more }), problem)
+  }
+  t.end()
+})
+
 t.test('files must fit, and errors have no secret', t => {
   const dir = t.testdir({ secret: 'hunter2\n', empty: '\n', ca: 'no certificate' })
   const file = (name: string) => join(dir, name)

@@ -11,10 +11,10 @@ import { scriptedProvider } from './scripted-provider.ts'
 interface Given {
   readonly oidc?: object
   readonly policy?: string
-  readonly identities?: readonly object[]
+  readonly rows?: readonly object[] // of the store
 }
 
-const run = ({ oidc = { providers: {} }, policy = 'all', identities = [] }: Given) =>
+const run = ({ oidc = { providers: {} }, policy = 'all', rows = [] }: Given) =>
   signInCheck.run({
     role: 'server',
     dir: '/nowhere',
@@ -26,7 +26,7 @@ const run = ({ oidc = { providers: {} }, policy = 'all', identities = [] }: Give
     isRunning: false,
     now: Date.now(),
     host: thisHost,
-    query: async <R>() => [...identities] as R[],
+    query: async <R>() => [...rows] as R[],
     metrics: async () => null
   })
 
@@ -90,6 +90,29 @@ t.test('a logout at a provider without an address for it is found', async t => {
   t.match(await run({ oidc }), [{ ok: '1 provider answers' }])
 })
 
+t.test('a grant for a client that does not exist, or has no name of its own, is found', async t => {
+  const { issuer } = await scriptedProvider(t)
+  const terms = { listen_port_start: 8000, listen_port_end: 8999, protocols: ['tcp'] }
+  const exit = { use: 'exit', protocols: ['tcp'], client_id: '*', entries: ['1', '9'] }
+  const oidc = settings(issuer, {
+    grants: {
+      web: ['edge', 'twin', 'gone'].map(client => ({ ...terms, client })),
+      net: [{ ...terms, client_id: '1' }, { ...terms, client_id: '*' }, exit]
+    }
+  })
+  const rows = [
+    { id: '1', name: 'edge' },
+    { id: '2', name: 'twin' },
+    { id: '3', name: 'twin' }
+  ]
+  t.same(await run({ oidc, rows }), [
+    { id: 'sign_in.grant_client_unknown', message: 'corp, group web: twin, gone' },
+    { id: 'sign_in.grant_client_unknown', message: 'corp, group net: 9' }
+  ])
+  const known = [...rows.slice(0, 2), { id: '9', name: 'gone' }]
+  t.same(await run({ oidc, rows: known }), [{ ok: '1 provider answers' }])
+})
+
 t.test('password_sign_in without an alternative is found', async t => {
   const { issuer } = await scriptedProvider(t)
   const oidc = settings(issuer)
@@ -97,10 +120,8 @@ t.test('password_sign_in without an alternative is found', async t => {
   t.match(await run({ policy: 'superadmins', oidc }), [{ ok: '1 provider answers' }])
   t.match(await run({ policy: 'off', oidc }), [{ id: 'sign_in.locked_out' }])
   const other = [{ provider: 'former' }]
-  t.match(await run({ policy: 'off', oidc, identities: other }), [{ id: 'sign_in.locked_out' }])
-  t.match(await run({ policy: 'off', oidc, identities: [{ provider: 'corp' }] }), [
-    { ok: '1 provider answers' }
-  ])
+  t.match(await run({ policy: 'off', oidc, rows: other }), [{ id: 'sign_in.locked_out' }])
+  t.match(await run({ policy: 'off', oidc, rows: [{ provider: 'corp' }] }), [{ ok: '1 provider answers' }])
 })
 
 t.test('the command reports the findings for the providers of the configuration', async t => {

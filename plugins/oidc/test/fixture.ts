@@ -17,6 +17,7 @@ export const plugins = [
   'cli',
   'clients',
   'rules',
+  'grants',
   'doctor',
   'oidc'
 ]

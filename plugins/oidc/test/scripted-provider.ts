@@ -1,6 +1,7 @@
 // A provider that a test scripts: it signs each answer as the test says, also wrongly.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
 import type { Test } from 'tap'
 
@@ -24,12 +25,12 @@ export interface ScriptedProvider {
   rotate(): Promise<void>
   /** Returns the public key. */
   publicKey(): JWK
-  /** Takes the address of a sign-in. Returns the parameters that the browser brings back. */
+  /** Takes the address of a sign-in. Returns the parameters that the browser brings back; `code` tells sign-ins apart. */
   authorize(address: string, more?: Readonly<Record<string, string>>): URLSearchParams
 }
 
 export async function scriptedProvider(t: Test): Promise<ScriptedProvider> {
-  let nonce = ''
+  const nonces = new Map<string, string>() // by code
   let key = await newKey(1)
   const server = createServer((request, response) => void answer(request, response))
   server.listen(0, '127.0.0.1')
@@ -46,10 +47,10 @@ export async function scriptedProvider(t: Test): Promise<ScriptedProvider> {
     const scripted = provider.answers.get(path)
     if (scripted) return scripted(request, response)
     response.setHeader('content-type', 'application/json')
-    response.end(JSON.stringify(await usual(path)))
+    response.end(JSON.stringify(await usual(path, await text(request))))
   }
 
-  async function usual(path: string): Promise<object> {
+  async function usual(path: string, body: string): Promise<object> {
     if (path === '/.well-known/openid-configuration') return provider.metadata
     if (path === '/keys') return { keys: [{ ...key.jwk, kid: key.kid, alg: 'RS256', use: 'sig' }] }
     const now = Math.floor(Date.now() / 1000)
@@ -60,7 +61,7 @@ export async function scriptedProvider(t: Test): Promise<ScriptedProvider> {
       iat: now,
       exp: now + 300,
       auth_time: now,
-      nonce,
+      nonce: nonces.get(new URLSearchParams(body).get('code') ?? ''),
       ...provider.claims
     }
     const id_token = await (provider.token ?? provider.sign)(claims)
@@ -89,9 +90,10 @@ export async function scriptedProvider(t: Test): Promise<ScriptedProvider> {
     publicKey: () => key.jwk,
     authorize(address, more = {}) {
       const { searchParams } = new URL(address)
-      nonce = searchParams.get('nonce') ?? ''
+      const code = more['code'] ?? 'code-of-the-provider'
+      nonces.set(code, searchParams.get('nonce') ?? '')
       return new URLSearchParams({
-        code: 'code-of-the-provider',
+        code,
         state: searchParams.get('state') ?? '',
         iss: issuer,
         ...more

@@ -73,7 +73,7 @@ export const errors: Text['errors'] = {
   link_no_endpoint:
     'Keiner von zwei Nachbarn auf dem Pfad lauscht auf Verbindungen. Geben Sie einem von beiden einen Endpunkt.',
   link_not_found: 'Diese Verbindung gibt es nicht mehr.',
-  managed_by_provider: 'Die Rolle kommt von Gruppen bei einem Anbieter. Ändern Sie dort die Gruppen.',
+  managed_by_provider: 'Das kommt von Gruppen bei einem Anbieter. Ändern Sie dort die Gruppen.',
   not_found: 'Das bietet der Server nicht an. Das Plugin ist möglicherweise deaktiviert.',
   not_owner: 'Das gehört einem anderen Benutzer.',
   oidc_denied: 'Der Anbieter hat die Anmeldung abgelehnt.',

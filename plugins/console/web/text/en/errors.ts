@@ -67,7 +67,7 @@ export const errors = {
   link_no_endpoint:
     'Neither of two neighbors on the path listens for links. Set an endpoint for one of them.',
   link_not_found: 'This link no longer exists.',
-  managed_by_provider: 'The role comes from groups at a provider. Change the groups there.',
+  managed_by_provider: 'This comes from groups at a provider. Change the groups there.',
   not_found: 'The server does not offer this. The plugin may be disabled.',
   not_owner: 'This belongs to another user.',
   oidc_denied: 'The provider refused the sign-in.',
