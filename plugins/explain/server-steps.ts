@@ -111,10 +111,12 @@ const endings: Readonly<Record<string, (reason: string) => readonly [reason: str
   paused: () => ['paused', 'the rule is paused. Resume it']
 }
 
+/** A plugin that has paused a rule explains why. */
 function stateStep(asked: ExplainedRule): Step {
   const { state, state_reason } = shownState(asked)
-  const { rule_id: id, owner } = asked.rule
-  const ending = endings[state]?.(state_reason ?? 'failed')
+  const { rule_id: id, owner, paused } = asked.rule
+  const isPausedByPlugin = state === 'paused' && !paused
+  const ending = isPausedByPlugin ? undefined : endings[state]?.(state_reason ?? 'failed')
   if (ending) return { kind: 'rule', id, verdict: 'stop', reason: ending[0], text: ending[1] }
   return {
     kind: 'rule',

@@ -242,7 +242,8 @@ export const ruleRecord = (filled: SlotReader) => {
   })
   const fieldOf = ({ body, absent }: RuleField) => (absent === undefined ? orNull(body) : body)
   const added = filled(shownStateSlot).map(({ value }) => value.state)
-  const state = stateSchema([...coreStates, ...(placingIn(filled) ? [partialState] : []), ...added])
+  const core = [...coreStates, ...(placingIn(filled) ? [partialState] : [])]
+  const state = stateSchema([...new Set([...core, ...added])]) // a plugin may pause rules
   return withFields<RuleRecord>(
     { ...CoreRecord.properties, ...edgesProperty(filled), state, targets },
     filled,

@@ -4,8 +4,10 @@ import { isCapable } from '../../../kernel/control/peers.ts'
 import type { FieldChange } from '../../../kernel/http/route.ts'
 import { listChanges } from '../../http/exports.ts'
 import type { Values } from '../api/rule-record.ts'
+import { shownStates } from '../api/shown-states.ts'
 import { type AfterCommit, belongsOnAgent, isInForce, stateInForce } from '../delivery/rule-states.ts'
 import type { Rule } from '../entities.ts'
+import type { ChangeBy } from '../fields/fields.ts'
 import { lastKnownAgent, requireCapableClient, requireCapablePeer } from '../fields/requirements.ts'
 import { fieldUnsupported } from '../fields/rule-field.ts'
 import { withoutPaths } from '../fields/target-values.ts'
@@ -35,6 +37,7 @@ export async function applyChange(
 ): Promise<AppliedChange> {
   const { control, filled, fields, parts, states } = services
   const { rule } = stored
+  if (patch?.['paused'] === false) await requireResumable(services, { ...rule, ...core }, by)
   const isRunning = isInForce(rule) || rule.state === 'pending'
   const isRetried = rule.state === 'failed' && mode !== 'hot'
   const waiting = async (
@@ -87,6 +90,12 @@ export async function applyChange(
   await parts.send([rule], by.em)
   const isAwaited = isRunning || isRetried || rule.before != null
   return { changes, ...(await waiting(rule, isAwaited)), row, afterCommit }
+}
+
+/** Throws for a rule that a plugin has paused, for example for want of a grant, and that its owner could not place now. */
+async function requireResumable({ filled }: Services, rule: Rule, by: ChangeBy): Promise<void> {
+  const shown = await shownStates(filled, [rule], by.em)
+  if (shown.get(rule.id)?.state === 'paused') await admitRule(rule, filled, by)
 }
 
 /** Returns the properties that differ, under their names in requests. */
