@@ -18,11 +18,12 @@ import {
   type CheckedRule,
   coversPorts,
   exitLists,
+  isCovered,
   mayListen,
   pathClients,
   uncoveredClient
 } from './coverage.ts'
-import { Grant } from './entities.ts'
+import { Grant, LostRule } from './entities.ts'
 import { allows, formatTarget } from './targets.ts'
 import { capability, key, Targets } from './wire.ts'
 
@@ -69,17 +70,27 @@ const isDialedHere = ({ path = [] }: CheckedRule['targets'][number]): boolean =>
 
 /**
  * Derives the target list of a rule from the listen grants that cover it. A rule without a list may use any target. The list
- * does not apply to targets with a path: their exits have lists.
+ * does not apply to targets with a path: their exits have lists. Keeps a rule closed that a source left without a grant.
  */
 const grantTargets = derivedField({
   key,
   requires: { capability, refusal: targetFilterUnsupported },
   message: Targets,
   async derive(rules, em) {
-    const bound = rules.filter(rule => !rule.isExempt && rule.targets.some(isDialedHere))
+    const bound = rules.filter(rule => !rule.isExempt)
     const grants = await grantsOfOwners(bound, em)
-    const lists = bound.map(rule => [rule.id, allowedTargets(grants, rule)] as const)
-    return new Map(lists.flatMap(([id, list]) => (list ? [[id, { allow: [...list] }]] : [])))
+    const uncovered = bound.filter(rule => !isCovered(grants, rule))
+    const lost = await lostAmong(
+      uncovered.map(({ id }) => id),
+      em
+    )
+    return new Map(
+      bound.flatMap(rule => {
+        if (lost.has(rule.id)) return [[rule.id, { allow: [], lost: true }]]
+        const list = rule.targets.some(isDialedHere) ? allowedTargets(grants, rule) : null
+        return list ? [[rule.id, { allow: [...list] }]] : []
+      })
+    )
   }
 })
 
@@ -96,6 +107,11 @@ export const admissionFills = [
   visibleSlot.fill(admission.clients),
   namedSlot.fill((userId, em) => grantedClients('exit', userId, em))
 ]
+
+async function lostAmong(ids: readonly string[], em: EntityManager): Promise<ReadonlySet<string>> {
+  if (ids.length === 0) return new Set()
+  return new Set((await em.find(LostRule, { rule: { $in: [...ids] } })).map(({ rule }) => rule))
+}
 
 const grantsOfOwners = async (
   rules: readonly Pick<RuleCore, 'owner'>[],

@@ -1,5 +1,12 @@
-import { type AgentPlugin, defineField } from '../../agent/plugin.ts'
-import { capability, key, type Match, Targets } from './wire.ts'
+import { type AgentPlugin, defineField, type FieldRule } from '../../agent/plugin.ts'
+import { capability, grantLost, key, type Match, Targets } from './wire.ts'
+
+type TargetsRule = FieldRule<typeof Targets.body>
+
+function decide({ value, open, close }: Pick<TargetsRule, 'value' | 'open' | 'close'>): void {
+  if (value.lost) close({ mode: 'cut', reason: grantLost, drainMs: 0, closesPort: true })
+  else open()
+}
 
 export default {
   name: 'grants',
@@ -10,6 +17,8 @@ export default {
     defineField({
       key,
       message: Targets,
+      opened: decide,
+      changed: decide,
       plan({ allow }, draft) {
         draft.target = [...draft.target, { allow: allow.map(matchOf), deny: [], refusal: 'target_denied' }]
       }

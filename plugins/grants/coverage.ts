@@ -40,6 +40,10 @@ export const pathClients = ({ targets }: Pick<RuleCore, 'targets'>): string[] =>
 export const uncoveredClient = (grants: readonly Grant[], rule: CheckedRule): string | null =>
   pathClients(rule).find(id => !grants.some(grant => coversExit(grant, rule, id))) ?? null
 
+/** True if a grant covers the rule, and others each client of its paths. */
+export const isCovered = (grants: readonly Grant[], rule: CheckedRule): boolean =>
+  grants.some(grant => covers(grant, rule)) && uncoveredClient(grants, rule) === null
+
 /** Returns the targets that the client of the rule may dial, or null for any target. */
 export const allowedTargets = (grants: readonly Grant[], rule: CheckedRule): readonly Match[] | null =>
   unionOf(grants.filter(grant => covers(grant, rule)))
@@ -56,10 +60,10 @@ export function exitLists(
   grants: readonly Grant[],
   rule: CheckedRule
 ): ReadonlyMap<string, readonly Match[]> {
-  const isCovered = grants.some(grant => covers(grant, rule)) && uncoveredClient(grants, rule) === null
+  const mayDial = isCovered(grants, rule)
   return new Map(
     exitsOf(rule).flatMap(id => {
-      const list = isCovered ? allowedExitTargets(grants, rule, id) : []
+      const list = mayDial ? allowedExitTargets(grants, rule, id) : []
       return list === null ? [] : [[id, list] as const]
     })
   )

@@ -1,6 +1,7 @@
 import { type Explainer, type ExplainStep, explainSlot, type Rules } from '../rules/exports.ts'
-import { covers, coversExit, pathClients, uncoveredClient } from './coverage.ts'
-import { Grant } from './entities.ts'
+import { covers, coversExit, isCovered, pathClients, uncoveredClient } from './coverage.ts'
+import { Grant, LostRule } from './entities.ts'
+import { grantLost } from './wire.ts'
 
 interface Deps {
   readonly rules: Pick<Rules, 'matching'>
@@ -14,6 +15,8 @@ export const grantExplainer = explainSlot.fillWith(
       if (!rule) return []
       const { owner } = rule
       const grants = await em.find(Grant, { userId: owner })
+      if (!isCovered(grants, rule) && (await em.count(LostRule, { rule: id })) > 0)
+        return [stop(owner, grantLost, `no grant of ${owner} covers this rule any more, so it stays closed`)]
       const covering = grants.filter(grant => covers(grant, rule))
       if (covering.length === 0)
         return [

@@ -32,7 +32,7 @@ export interface SourcedGrants {
   /**
    * Makes the grants that the user has from the source equal to the templates, with audit entries of the actor. Other grants
    * stay. Returns the templates that cannot be given, for example because no client has the name. Rules that no grant covers
-   * any more are deleted, as by `Grants.remove`.
+   * any more stay closed for `grant_loss_keep_secs`, unless a grant covers them again, and are then removed by the actor.
    */
   set(
     em: EntityManager,

@@ -25,14 +25,12 @@ interface Deps {
   readonly grants: GrantsService
 }
 
+const bodyCodes = [invalidPortRange, grantPorts, emptyProtocolSet, invalidGrantTarget]
+
+export const codes = [grantNotFound, grantAlreadyExists, ...bodyCodes]
+
 /** Errors of a create that depend on its body alone. */
-export const bodyErrors = (filled: SlotReader) => [
-  ...recordFields.errors(fieldsIn(filled)),
-  invalidPortRange,
-  grantPorts,
-  emptyProtocolSet,
-  invalidGrantTarget
-]
+export const bodyErrors = (filled: SlotReader) => [...recordFields.errors(fieldsIn(filled)), ...bodyCodes]
 
 const createErrors = (filled: SlotReader) => [
   ...bodyErrors(filled),

@@ -10,17 +10,19 @@ import { coverableRules, uncoveredWithout } from './covered-rules.ts'
 import { Grant } from './entities.ts'
 import type { GrantGiver, SkippedGrant, SourcedGrants } from './exports.ts'
 import { created, lostTerms, placesOf, requireEntries, requireRoom, resolveClientId } from './grants.ts'
+import type { LostRules } from './lost-rules.ts'
 import { parseGrant } from './parse-grant.ts'
 import type { GrantTemplate } from './schema.ts'
 import { deleteGrants } from './user-grants.ts'
 
 interface Deps extends Pick<Kernel, 'clock' | 'filled'> {
   readonly rules: Rules
+  readonly lostRules: LostRules
   readonly recordAs: RecordAs
 }
 
 export function openSourcedGrants(deps: Deps): SourcedGrants {
-  const { filled, recordAs, rules } = deps
+  const { filled, lostRules, recordAs, rules } = deps
 
   async function remove(em: EntityManager, stale: readonly Grant[], actor: string): Promise<void> {
     if (stale.length === 0) return
@@ -38,18 +40,16 @@ export function openSourcedGrants(deps: Deps): SourcedGrants {
     }
   }
 
-  /** Deletes the rules that lost their last grant, and updates the others. */
-  async function settleRules(em: EntityManager, changed: Changed): Promise<void> {
+  /** Closes the rules that lost their last grant, and updates the others. */
+  async function settleRules(em: EntityManager, changed: Changed, actor: string): Promise<void> {
     const { stale, added, left } = changed
     for (const grant of [...stale, ...added]) await rules.admissionChanged(placesOf(grant), em)
     const lost = new Set<string>()
     for (const grant of stale) for (const id of await uncoveredWithout(grant, left, rules, em)) lost.add(id)
-    const removed = await rules.removeAll({ id: { $in: [...lost] } }, em, 'cut')
+    await lostRules.lose([...lost], actor, em)
     const coverable = []
     for (const grant of [...stale, ...added]) coverable.push(await coverableRules(grant, rules, em))
-    const refreshed = await rules.refresh({ $or: coverable }, em)
-    afterCommit(em, refreshed)
-    afterCommit(em, removed.afterCommit)
+    afterCommit(em, await rules.refresh({ $or: coverable }, em))
   }
 
   return {
@@ -71,7 +71,7 @@ export function openSourcedGrants(deps: Deps): SourcedGrants {
       if (stale.length + added.length === 0) return skipped
       await remove(em, stale, actor)
       await insert(em, added, actor)
-      await settleRules(em, { stale, added, left: [...left, ...added] })
+      await settleRules(em, { stale, added, left: [...left, ...added] }, actor)
       return skipped
     }
   }

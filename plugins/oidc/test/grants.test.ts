@@ -3,10 +3,7 @@ import t, { type Test } from 'tap'
 import { Client } from '../../../kernel/identity/entities.ts'
 import { hashOf } from '../../../kernel/identity/secret.ts'
 import { newId } from '../../../kernel/platform/id.ts'
-import { connectAgent } from '../../../kit/scripted-agent.ts'
 import type { GrantRow } from '../../grants/exports.ts'
-import { capableAgent } from '../../grants/test/fixture.ts'
-import { ruleResponses } from '../../rules/test/fixture.ts'
 import { oidcServer, openBrowser, settings } from './fixture.ts'
 
 const listen = (client: string, from: number, more: object = {}) => ({
@@ -277,28 +274,4 @@ t.test('two sign-ins of a user at once leave the grants of one of them', async t
     const ports = (await given()).map(([, port]) => port)
     t.ok(['8000', '9000,9500'].includes(String(ports)), String(ports))
   }
-})
-
-t.test('a rule that no other grant covers goes with the grant', async t => {
-  const { app, browser, signIn, clientId, create } = await open(t)
-  const { control } = app.server.depsOf('clients')
-  await connectAgent(t, {
-    ...capableAgent,
-    port: control.port(),
-    fingerprint: control.fingerprint,
-    token: clientId,
-    responses: ruleResponses
-  })
-  await signIn(['web', 'cn=net,dc=corp'])
-  await create(listen('edge', 9000))
-  const rule = (port: number) =>
-    browser.send('POST', '/v1/rules', {
-      client: 'edge',
-      listen_port: port,
-      targets: [{ host: '10.0.0.1', port: 80 }]
-    })
-  for (const port of [8000, 9000, 9500]) t.equal((await rule(port)).status, 201)
-  await signIn(['web'])
-  const { body } = await app.call<readonly { listen_port: number }[]>('GET', '/v1/rules')
-  t.same(body.map(({ listen_port: port }) => port).sort(), [8000, 9000])
 })
