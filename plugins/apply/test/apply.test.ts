@@ -410,6 +410,27 @@ t.test('a grant on a client with the old name * is not exported as a grant on al
   t.same((await makePlan(document, 'keep', context)).steps, [])
 })
 
+t.test('grants of a source are not exported, compared or deleted', async t => {
+  const { app, context, plan, run } = await applyFixture(t)
+  const grant = {
+    user_id: 'ann',
+    client: 'paris',
+    listen_port_start: 1,
+    listen_port_end: 9,
+    protocols: ['tcp']
+  }
+  await run({ users: [{ user_id: 'ann' }] })
+  await app.call('POST', '/v1/grants', grant)
+  const { store } = app.server.depsOf('grants')
+  await store.change(em => em.execute(`update grants set source = 'oidc:corp'`))
+
+  t.same((await exportOf(context))['grants'], [])
+  t.same(await plan({ grants: [] }, 'prune'), [])
+  await run({ grants: [grant] })
+  t.match((await app.call<object[]>('GET', '/v1/grants')).body, [{ source: 'oidc:corp' }, { source: null }])
+  t.same(await plan({ grants: [grant] }, 'prune'), [])
+})
+
 t.test('an invalid file is rejected with the reason', async t => {
   const { plan } = await applyFixture(t)
   const cases: readonly [Document, RegExp][] = [
