@@ -2,6 +2,7 @@
 // them again, and are removed after a time.
 import type { EntityManager } from '@mikro-orm/sql'
 import { type Static, Type } from 'typebox'
+import { earliest } from '../../kernel/base/clock.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { afterCommit } from '../../kernel/store/after-commit.ts'
 import type { RecordAs } from '../http/exports.ts'
@@ -53,7 +54,7 @@ export function openLostRules({ clock, store, config, log, rules, recordAs }: De
   }
 
   async function removeBatch(em: EntityManager): Promise<number> {
-    const where = { lostAt: { $lte: clock.now() - keepMs() } }
+    const where = { lostAt: { $lte: earliest(clock) - keepMs() } }
     const due = await em.find(LostRule, where, { orderBy: { lostAt: 'asc', rule: 'asc' }, limit: batchSize })
     const actors = new Map(due.map(({ rule, actor }) => [rule, actor]))
     const lost = await uncoveredAmong(rules, [...actors.keys()], em)
@@ -66,7 +67,7 @@ export function openLostRules({ clock, store, config, log, rules, recordAs }: De
     async lose(ids, actor, em) {
       const found = await rules.matching({ id: { $in: [...ids] } }, em)
       const uncovered = new Set((await uncoveredAmong(rules, ids, em)).map(({ id }) => id))
-      // A group rule places its members anew. A rule that is covered after a pending change cannot wait for it closed.
+      // The group rule creates its members again. While a change is pending, the earlier path would stay in force.
       const mayWait = ({ id, parent }: StoredRule): boolean =>
         keepMs() > 0 && parent == null && uncovered.has(id)
       for (const { id } of found.filter(mayWait))

@@ -43,7 +43,9 @@ export function openSourcedGrants(deps: Deps): SourcedGrants {
   /** Closes the rules that lost their last grant, and updates the others. */
   async function settleRules(em: EntityManager, changed: Changed, actor: string): Promise<void> {
     const { stale, added, left } = changed
-    for (const grant of [...stale, ...added]) await rules.admissionChanged(placesOf(grant), em)
+    const places = [...stale, ...added].map(placesOf)
+    const byClient = new Map(places.map(place => [place.clientId, place]))
+    for (const place of byClient.values()) await rules.admissionChanged(place, em)
     const lost = new Set<string>()
     for (const grant of stale) for (const id of await uncoveredWithout(grant, left, rules, em)) lost.add(id)
     await lostRules.lose([...lost], actor, em)
