@@ -34,6 +34,7 @@ const goWith: Readonly<Record<string, readonly string[]>> = {
   auth: ['console', 'device-login', 'oidc', 'second-factor'],
   credentials: ['device-login'],
   doctor: ['loops', 'oidc'],
+  grants: ['oidc'],
   secrets: ['oidc', 'second-factor']
 }
 const optional = Object.keys(plugins).filter(name => !Object.hasOwn(required, name))
