@@ -51,6 +51,7 @@ export { FairEviction } from './net/fair-eviction.ts'
 export type { AgentHost } from './rules/agent-host.ts'
 export type * from './rules/contract.ts'
 export type * from './rules/dial-contract.ts'
+export type { DialTiming } from './rules/dial-timing.ts'
 export type { AgentQueue } from './state/queues.ts'
 export { ruleKind } from './wire/rule-kind.ts'
 

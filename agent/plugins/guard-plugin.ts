@@ -104,6 +104,7 @@ const guardConnection = (connection: DialedConnection, guard: Guard): DialedConn
   ok: true,
   address: connection.address,
   port: connection.port,
+  ...(connection.timing && { timing: connection.timing }),
   carry: stream =>
     void guard.orLog('carry', () => {
       try {

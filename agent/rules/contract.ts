@@ -14,6 +14,7 @@ import type {
   Resolved,
   Sample
 } from '../engine/engine.ts'
+import type { DialTiming } from './dial-timing.ts'
 
 /** A rule as the server sent it. */
 export interface RuleSpec {
@@ -242,6 +243,14 @@ export interface AgentPaths {
 export interface TargetProbe {
   /** null: the target accepted the connection. A code of 'target-health', 'dns_' and one of Resolved, of a filter or dialer. */
   readonly failure: string | null
+  /** Set if a dialer has reached the target. */
+  readonly reached?: ReachedTarget
+}
+
+/** What a dialer tells about a target that it has reached. */
+export interface ReachedTarget {
+  readonly address: string // that was dialed
+  readonly timing?: DialTiming
 }
 
 export interface RulePath {

@@ -5,6 +5,7 @@ import type { DialFrom } from '../engine/dial-from.ts'
 import type { DialAnswer, DialCaller } from '../engine/dial-request.ts'
 import type { EngineTarget, Filter } from '../engine/engine.ts'
 import type { RuleSpec } from './contract.ts'
+import type { DialTiming } from './dial-timing.ts'
 
 /** A target to dial: its rule has a plan that names the plugin as the target's `dialer`. */
 export interface TargetDial {
@@ -28,6 +29,7 @@ export interface DialedConnection {
   readonly ok: true
   readonly address: string // of the target, for lists and records
   readonly port: number
+  readonly timing?: DialTiming // absent: unknown
   /** Gives the plugin the target's end of the caller's connection, see `Engine.dialed`. */
   carry(stream: Duplex): void
   /** The connection is not needed. */

@@ -46,8 +46,8 @@ export function openTargetProbes(): ProbeTarget {
     if (!target) return null
     const { host, port, dialer } = target
     if (dialer !== undefined) {
-      const { failure, isRefusal } = await dial(limitMs)
-      return isRefusal && lacks.includes(failure ?? '') ? null : { failure }
+      const { failure, isRefusal, reached } = await dial(limitMs)
+      return isRefusal && lacks.includes(failure ?? '') ? null : { failure, ...(reached && { reached }) }
     }
     const signal = AbortSignal.timeout(limitMs)
     const answer = await Promise.race([resolve(host), aborted(signal)])

@@ -3,6 +3,7 @@ import type { Clock } from '../../kernel/base/clock.ts'
 import type { DialCanceled, DialRequest } from '../engine/dial-request.ts'
 import type { Engine } from '../engine/engine.ts'
 import type { AgentCall, AgentPlugin, Dialed, RuleSpec, TargetDial } from '../plugin.ts'
+import type { ReachedTarget } from './contract.ts'
 import type { Plan } from './planner.ts'
 
 interface Options {
@@ -33,6 +34,7 @@ export interface TargetDials {
 export interface ProbedDial {
   readonly failure: string | null
   readonly isRefusal: boolean
+  readonly reached?: ReachedTarget
 }
 
 const limitMs = 10_000
@@ -70,9 +72,9 @@ export function openTargetDials(options: Options): TargetDials {
       const dial = { rule: spec, target, planned, offset: 0, caller: null }
       const dialed = await ask(dial, new AbortController(), ms)
       cancelIfConnected(dialed)
-      return dialed.ok
-        ? { failure: null, isRefusal: false }
-        : { failure: dialed.reason, isRefusal: dialed.isRefusal }
+      if (!dialed.ok) return { failure: dialed.reason, isRefusal: dialed.isRefusal }
+      const { address, timing } = dialed
+      return { failure: null, isRefusal: false, reached: { address, ...(timing && { timing }) } }
     }
   }
 }

@@ -5,6 +5,7 @@ import type { Peers } from '../../kernel/control/peers.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import type { ExplainedRule } from '../rules/exports.ts'
+import { explainPaths, pathFields, pathsOf, questionFor, withHops } from './path-steps.ts'
 import type { Explanation, Question, Step, Target } from './schema.ts'
 import {
   type Listening,
@@ -34,7 +35,7 @@ const deadlineMs = probeMs + 400
 const maxProbesOfUser = 2
 
 export function openExplanations(services: Services): Explanations {
-  const { rules, control } = services
+  const { rules, control, filled } = services
 
   async function explainOnServer(
     question: Question,
@@ -50,10 +51,16 @@ export function openExplanations(services: Services): Explanations {
 
   async function finish({ steps, asked, names }: Server, question: Question): Promise<Explanation> {
     if (!asked) return explanationOf(steps, [], names)
-    const report = await ask(asked, question, control.peers)
+    const judged = await explainPaths(filled, asked)
+    const report = await ask(asked, questionFor(question, judged), control.peers)
+    const paths = pathsOf(judged, report)
+    const own = report.steps.map(step => stepOf(step, asked))
     return explanationOf(
-      [...steps, ...report.steps.map(step => stepOf(step, asked))],
-      report.targets.map(target => targetOf(target, asked)),
+      [...steps, ...withHops(own, paths)],
+      report.targets.map((target, at) => ({
+        ...targetOf(target, at, asked),
+        ...pathFields(paths, at, target)
+      })),
       names
     )
   }
@@ -165,10 +172,14 @@ function outcomeOf(reason: string | null): Explanation['outcome'] {
   return reason !== null && unknownReasons.includes(reason) ? 'unknown' : 'refused'
 }
 
-function targetOf(target: ProbedTarget, { rule, port }: ExplainedRule): Target {
-  const { host, port: own, address, dns_ms, connect_ms, ...more } = target
+/** `at`: its index in the order of agents. Several targets may have the same host and port, on different paths. */
+function targetOf(target: ProbedTarget, at: number, { rule, port }: ExplainedRule): Target {
+  const { host, port: own, address, dns_ms, connect_ms, path_ms: _, ...more } = target
   const first = own - (port - rule.listen_port)
-  const { priority = 0 } = rule.targets.find(one => one.host === host && one.port === first) ?? {}
+  const isIt = (one: (typeof rule.targets)[number] | undefined) => one?.host === host && one.port === first
+  const sorted = rule.targets.toSorted((a, b) => a.priority - b.priority)
+  const found = isIt(sorted[at]) ? sorted[at] : sorted.find(isIt)
+  const { priority = 0 } = found ?? {}
   const measured = { address: address ?? null, dns_ms: dns_ms ?? null, connect_ms: connect_ms ?? null }
   return { host, port: own, priority, ...measured, ...more }
 }

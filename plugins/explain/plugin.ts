@@ -1,6 +1,6 @@
 import { asFunction } from 'awilix'
 import { definePlugin } from '../../kernel/plugin.ts'
-import { explainSlot } from '../rules/exports.ts'
+import { explainSlot, pathExplainerSlot } from '../rules/exports.ts'
 import { commands } from './commands.ts'
 import { type Explanations, openExplanations } from './explanations.ts'
 import { routes } from './routes.ts'
@@ -17,7 +17,7 @@ export default definePlugin<Deps>({
   description: 'Explains what happens to a caller of a port.',
   kernel: '^2.0.0',
   needs: { http: '^1.0.0', clients: '^1.0.0', rules: '^1.0.0' },
-  slots: [explainSlot],
+  slots: [explainSlot, pathExplainerSlot],
   services: { explanations: asFunction(openExplanations).singleton() },
   messages,
   routes,

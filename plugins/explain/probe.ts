@@ -49,6 +49,8 @@ function checkFilters({ host, port }: HostPort, { targetRefusal }: RulePath): Pr
   return refusal === null ? {} : { error: refusal }
 }
 
+const late = Symbol('late')
+
 /** A target of another plugin: only that one knows its address. Probes the first port of a range. */
 async function probeByDialer(
   index: number,
@@ -57,16 +59,24 @@ async function probeByDialer(
 ): Promise<ProbeResult> {
   if (wanted === 'none') return {}
   const begun = call.clock.monotonic()
-  const probed = await within(probeMs, call.paths.probe(path.spec.id, index), call)
-  if (probed === null) return { error: 'connect_timeout' }
-  return probed.failure === null ? { connect_ms: call.clock.monotonic() - begun } : { error: probed.failure }
+  const probed = await within(probeMs, call.paths.probe(path.spec.id, index), call, late)
+  if (probed === late) return { error: 'path_timeout' }
+  if (probed === null) return { error: 'descriptors' } // or another resource of this host
+  if (probed.failure !== null) return { error: probed.failure }
+  const { address, timing } = probed.reached ?? {}
+  return {
+    ...(address !== undefined && { address }),
+    dns_ms: timing?.dnsMs ?? 0,
+    connect_ms: timing?.connectMs ?? call.clock.monotonic() - begun,
+    ...(timing && { path_ms: timing.pathMs })
+  }
 }
 
 async function probeTarget(target: HostPort, probe: Probe): Promise<ProbeResult> {
   const { host, port } = target
   const { path, call } = probe
   const begun = call.clock.monotonic()
-  const answer = await within(lookUpMs, call.paths.resolve(host, path), call)
+  const answer = await within(lookUpMs, call.paths.resolve(host, path), call, null)
   const age = call.paths.ageMs(host)
   const lookUp: ProbeResult =
     isIP(host) === 0
@@ -86,9 +96,9 @@ async function probeTarget(target: HostPort, probe: Probe): Promise<ProbeResult>
   return { ...lookUp, ...(await dial(allowed, port, probe)) }
 }
 
-/** Returns null if the work takes longer. */
-function within<T>(ms: number, work: Promise<T>, { clock }: AgentCall): Promise<T | null> {
-  const { promise, resolve } = Promise.withResolvers<null>()
-  const cancel = clock.after(ms, () => resolve(null))
+/** Returns `otherwise` if the work takes longer. */
+function within<T, O>(ms: number, work: Promise<T>, { clock }: AgentCall, otherwise: O): Promise<T | O> {
+  const { promise, resolve } = Promise.withResolvers<O>()
+  const cancel = clock.after(ms, () => resolve(otherwise))
   return Promise.race([work.finally(cancel), promise])
 }

@@ -3,7 +3,7 @@ import { defineRoute } from '../../kernel/http/route.ts'
 import { clientNameAmbiguous } from '../clients/exports.ts'
 import { clientNotGranted, toProtocol, validationProtocol } from '../rules/exports.ts'
 import type { Explanations } from './explanations.ts'
-import { Explanation, Question } from './schema.ts'
+import { explanationSchema, Question } from './schema.ts'
 import type { Services } from './server-steps.ts'
 
 interface Deps extends Services {
@@ -16,15 +16,15 @@ const explain = defineRoute({
   action: 'rule.explain',
   access: 'user',
   reads: true,
-  isTrial: ({ body }) => !body.probe && !body.test_byte,
   summary: 'Explains what happens to a caller of a port, and what decides it.',
   description:
     'Users see only their own rules; the port of another user appears to have no rule. The audit log records probes and test bytes. They reach only the targets of the rule.',
-  schema: () => ({
+  schema: filled => ({
     body: Question,
-    reply: Explanation,
+    reply: explanationSchema(filled),
     errors: [clientNotFound, clientNotGranted, clientNameAmbiguous, rateLimited, validationProtocol]
   }),
+  isTrial: ({ body }) => !body.probe && !body.test_byte,
   async run({ explanations, store }: Deps, { body, principal, change }) {
     const question = { ...body, protocol: toProtocol(body.protocol) }
     if (!body.probe && !body.test_byte) {

@@ -1,7 +1,8 @@
 import { isIP } from 'node:net'
-import { type Static, Type } from 'typebox'
+import { type Static, type TProperties, Type } from 'typebox'
 import { closed, orNull } from '../../kernel/http/schema.ts'
-import { type Protocol, protocolName } from '../rules/exports.ts'
+import type { SlotReader } from '../../kernel/slot.ts'
+import { type Protocol, pathExplainerSlot, protocolName } from '../rules/exports.ts'
 
 const Sni = Type.Refine(
   Type.String({
@@ -82,60 +83,71 @@ const Step = closed(
 )
 export type Step = Static<typeof Step>
 
-const Target = closed(
-  {
-    host: Type.String({ description: 'As in the rule.', examples: ['10.0.0.7'] }),
-    port: Type.Integer({
-      description: 'In a range, the target port for the requested port.',
-      examples: [80]
-    }),
-    priority: Type.Integer({ minimum: 0, description: 'The lowest is tried first.', examples: [0] }),
-    address: orNull(Type.String({ description: 'The dialed address.' }), { examples: ['10.0.0.7'] }),
-    dns_ms: orNull(Type.Number({ minimum: 0, description: 'Duration of the DNS look-up.' }), {
-      examples: [0.4]
-    }),
-    dns_age_ms: Ms('Age of the cached DNS answer.'),
-    connect_ms: orNull(Type.Number({ minimum: 0, description: 'Duration of the connect.' }), {
-      examples: [1.2]
-    }),
-    tls_name: Type.Optional(
-      Type.String({ description: 'A name in the certificate of the target.', examples: ['shop.example'] })
-    ),
-    first_byte_ms: Ms('Time from the connect to the first byte of the target.'),
-    error: Type.Optional(Reason('Why a caller cannot reach it, or what is wrong with it.'))
-  },
-  { $id: 'ExplainTarget', description: 'A target, as seen by the probe.' }
-)
-export type Target = Static<typeof Target>
+const TargetRow = Type.Object({
+  host: Type.String({ description: 'As in the rule.', examples: ['10.0.0.7'] }),
+  port: Type.Integer({
+    description: 'In a range, the target port for the requested port.',
+    examples: [80]
+  }),
+  priority: Type.Integer({ minimum: 0, description: 'The lowest is tried first.', examples: [0] }),
+  address: orNull(Type.String({ description: 'The dialed address.' }), { examples: ['10.0.0.7'] }),
+  dns_ms: orNull(Type.Number({ minimum: 0, description: 'Duration of the DNS look-up.' }), {
+    examples: [0.4]
+  }),
+  dns_age_ms: Ms('Age of the cached DNS answer.'),
+  connect_ms: orNull(Type.Number({ minimum: 0, description: 'Duration of the connect.' }), {
+    examples: [1.2]
+  }),
+  tls_name: Type.Optional(
+    Type.String({ description: 'A name in the certificate of the target.', examples: ['shop.example'] })
+  ),
+  first_byte_ms: Ms('Time from the connect to the first byte of the target.'),
+  error: Type.Optional(Reason('Why a caller cannot reach it, or what is wrong with it.'))
+})
+export type Target = Static<typeof TargetRow>
 
-export const Explanation = closed(
-  {
-    outcome: Type.Union(
-      [Type.Literal('forwarded'), Type.Literal('refused'), Type.Literal('no_rule'), Type.Literal('unknown')],
-      {
-        description:
-          'What happens to the caller. unknown: the client cannot answer, or has not applied the rule yet.'
-      }
-    ),
-    decided_by: closed(
-      {
-        kind: Type.String({ description: 'Kind of the deciding object.', examples: ['target'] }),
-        id: Type.String({ description: 'Id of the deciding object.', examples: ['10.0.0.7:80'] }),
-        rule_name: RuleName,
-        reason: Reason(
-          'An error code, a state, or a reason of `rejected`; `active` or `connected` if forwarded.'
-        )
-      },
-      {
-        description:
-          'The deciding step: the stop, else the first target that accepts the caller, else the rule.'
-      }
-    ),
-    steps: Type.Array(Step, { description: 'All decisions, in order.' }),
-    targets: Type.Array(Target, {
-      description: 'In failover order; empty if the caller does not get that far.'
-    })
-  },
-  { $id: 'Explanation' }
-)
-export type Explanation = Static<typeof Explanation>
+/** Returns the schema of a target with the properties of the plugin that has paths. */
+function targetSchema(filled: SlotReader) {
+  const added = filled(pathExplainerSlot).map(({ value }) => value.properties)
+  const properties: TProperties = Object.assign({}, TargetRow.properties, ...added)
+  const options = { $id: 'ExplainTarget', description: 'A target, as seen by the probe.' }
+  return Type.Unsafe<Target>(closed(properties, options))
+}
+
+export const explanationSchema = (filled: SlotReader) =>
+  closed(
+    {
+      outcome: Type.Union(
+        [
+          Type.Literal('forwarded'),
+          Type.Literal('refused'),
+          Type.Literal('no_rule'),
+          Type.Literal('unknown')
+        ],
+        {
+          description:
+            'What happens to the caller. unknown: the client cannot answer, or has not applied the rule yet.'
+        }
+      ),
+      decided_by: closed(
+        {
+          kind: Type.String({ description: 'Kind of the deciding object.', examples: ['target'] }),
+          id: Type.String({ description: 'Id of the deciding object.', examples: ['10.0.0.7:80'] }),
+          rule_name: RuleName,
+          reason: Reason(
+            'An error code, a state, or a reason of `rejected`; `active` or `connected` if forwarded.'
+          )
+        },
+        {
+          description:
+            'The deciding step: the stop, else the first target that accepts the caller, else the rule.'
+        }
+      ),
+      steps: Type.Array(Step, { description: 'All decisions, in order.' }),
+      targets: Type.Array(targetSchema(filled), {
+        description: 'In failover order; empty if the caller does not get that far.'
+      })
+    },
+    { $id: 'Explanation' }
+  )
+export type Explanation = Static<ReturnType<typeof explanationSchema>>

@@ -23,7 +23,8 @@ export const unknownReasons: readonly string[] = [
   'client_not_connected',
   'ack_timeout',
   'explain_unsupported_by_client',
-  'too_many_probes'
+  'too_many_probes',
+  'path_timeout'
 ]
 
 /** Returns the server's decisions. `found`: rules on the port that the reader may see. */
@@ -54,7 +55,7 @@ export async function serverSteps(
       if (stopped()) return { steps, asked: null }
     }
   }
-  const closed = closedStep(asked)
+  const closed = closedStep(asked, steps)
   return closed ? { steps: [...steps, closed], asked: null } : { steps, asked }
 }
 
@@ -128,10 +129,11 @@ function stateStep(asked: ExplainedRule): Step {
 }
 
 /** Returns a step for a state set by a plugin, or a closed rule reported by the agent, that no plugin explains. */
-function closedStep(asked: ExplainedRule): Step | null {
+function closedStep(asked: ExplainedRule, steps: readonly Step[]): Step | null {
   const { state, state_reason } = shownState(asked)
   if (state === 'active' && state_reason === null) return null
   const [reason = state] = (state_reason ?? state).split(' ')
+  if (steps.some(step => step.verdict === 'info' && step.reason === reason)) return null // a plugin knows that it is open
   const text = `the rule is closed: ${state_reason ?? state}`
   return { kind: 'rule', id: asked.rule.rule_id, verdict: 'stop', reason, text }
 }

@@ -33,6 +33,7 @@ const texts: Readonly<Record<string, string>> = {
   source_unavailable: 'the address to dial from is not on this host',
   denied_by_agent: "the agent's guardrails do not allow this address (deny_targets, allow_targets)",
   target_denied: "the grants of the rule's owner do not allow this address",
+  path_timeout: 'the clients on its path have not answered in time',
   loop: 'it is a listener of this agent itself',
   descriptors: 'the agent has no file descriptors left',
   target_closed: 'it closes the connection at once',

@@ -37,6 +37,7 @@ const Target = Type.Object({
   connect_ms: Type.Optional(Ms),
   tls_name: Type.Optional(Type.String({ maxLength: 255 })),
   first_byte_ms: Type.Optional(Ms),
+  path_ms: Type.Optional(Ms),
   error: Type.Optional(Code)
 })
 export type ProbedTarget = Static<typeof Target>

@@ -10,6 +10,7 @@ import {
   clientNotGranted,
   derivedField,
   exitTargetsSlot,
+  pathDenialSlot,
   type RuleCore
 } from '../rules/exports.ts'
 import {
@@ -21,7 +22,7 @@ import {
   isCovered,
   mayListen,
   pathClients,
-  uncoveredClient
+  uncoveredClients
 } from './coverage.ts'
 import { Grant, LostRule } from './entities.ts'
 import { allows, formatTarget } from './targets.ts'
@@ -100,10 +101,15 @@ const exitTargets = exitTargetsSlot.fill(async (rules, em) => {
   return new Map(rules.map(rule => [rule.id, exitLists(grants, rule)]))
 })
 
+const pathDenial = pathDenialSlot.fill(async (rule, em) =>
+  uncoveredClients(await grantsOfOwners([rule], em), rule)
+)
+
 export const admissionFills = [
   admitSlot.fill(admission),
   grantTargets,
   exitTargets,
+  pathDenial,
   visibleSlot.fill(admission.clients),
   namedSlot.fill((userId, em) => grantedClients('exit', userId, em))
 ]
@@ -137,7 +143,7 @@ function admitByGrants(
       portOutsideGrant,
       `no single ${protocol} grant on this client covers ${formatPorts(rule)}`
     )
-  const via = uncoveredClient(grants, rule) ?? unknown
+  const via = uncoveredClients(grants, rule)[0] ?? unknown
   if (via !== null) {
     const message = `no exit grant of ${owner} covers a client in via for ${protocol} from this client`
     throw new Fault(exitNotGranted, message, { details: { via: textOf(via) } })

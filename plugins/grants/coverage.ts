@@ -36,13 +36,13 @@ export const pathClients = ({ targets }: Pick<RuleCore, 'targets'>): string[] =>
   ...new Set(targets.flatMap(({ path = [] }) => path))
 ]
 
-/** Returns a client of a path that no exit grant covers, or null. */
-export const uncoveredClient = (grants: readonly Grant[], rule: CheckedRule): string | null =>
-  pathClients(rule).find(id => !grants.some(grant => coversExit(grant, rule, id))) ?? null
+/** Returns the clients of the paths that no exit grant covers. */
+export const uncoveredClients = (grants: readonly Grant[], rule: CheckedRule): string[] =>
+  pathClients(rule).filter(id => !grants.some(grant => coversExit(grant, rule, id)))
 
 /** True if a grant covers the rule, and others each client of its paths. */
 export const isCovered = (grants: readonly Grant[], rule: CheckedRule): boolean =>
-  grants.some(grant => covers(grant, rule)) && uncoveredClient(grants, rule) === null
+  grants.some(grant => covers(grant, rule)) && uncoveredClients(grants, rule).length === 0
 
 /** Returns the targets that the client of the rule may dial, or null for any target. */
 export const allowedTargets = (grants: readonly Grant[], rule: CheckedRule): readonly Match[] | null =>

@@ -1,5 +1,5 @@
 import { type Explainer, type ExplainStep, explainSlot, type Rules } from '../rules/exports.ts'
-import { covers, coversExit, isCovered, pathClients, uncoveredClient } from './coverage.ts'
+import { covers, coversExit, isCovered, pathClients } from './coverage.ts'
 import { Grant, LostRule } from './entities.ts'
 import { grantLost } from './wire.ts'
 
@@ -7,7 +7,7 @@ interface Deps {
   readonly rules: Pick<Rules, 'matching'>
 }
 
-/** Lists the grants that cover the rule and its paths. An exempt rule needs none. */
+/** Lists the grants that cover the rule and its paths; the paths explain what no grant covers. An exempt rule needs none. */
 export const grantExplainer = explainSlot.fillWith(
   ({ rules }: Deps): Explainer => ({
     async explain({ id, isExempt }, em) {
@@ -27,15 +27,8 @@ export const grantExplainer = explainSlot.fillWith(
           )
         ]
       const steps = covering.map(grant => pass(grant, 'a grant', 'this port'))
-      const via = uncoveredClient(grants, rule)
-      if (via === null) {
-        const isUsed = (grant: Grant) => pathClients(rule).some(id => coversExit(grant, rule, id))
-        return [...steps, ...grants.filter(isUsed).map(grant => pass(grant, 'an exit grant', 'the path'))]
-      }
-      const text = `no exit grant of ${owner} covers client ${via} any more, so no target behind a path is allowed`
-      const step = stop(via, 'exit_not_granted', text)
-      const isElsewhere = rule.targets.some(({ path = [] }) => path.length === 0)
-      return [...steps, isElsewhere ? { ...step, verdict: 'info' } : step]
+      const isUsed = (grant: Grant) => pathClients(rule).some(id => coversExit(grant, rule, id))
+      return [...steps, ...grants.filter(isUsed).map(grant => pass(grant, 'an exit grant', 'the path'))]
     }
   })
 )

@@ -7,6 +7,8 @@ import {
   defineObjectKind
 } from '../../agent/plugin.ts'
 import { Refused, respond } from '../../kernel/wire/message.ts'
+import { admitPart } from './agent/admit-part.ts'
+import { checkHop } from './agent/check-hop.ts'
 import { KeyReporter } from './agent/key-reporter.ts'
 import { Lease } from './agent/lease.ts'
 import { openLinkEvents } from './agent/link-events.ts'
@@ -17,8 +19,8 @@ import { linksCommand } from './agent/links-command.ts'
 import { StatusReporter } from './agent/status-reporter.ts'
 import { via } from './fields.ts'
 import {
-  type ExitPart,
   exitObject,
+  HopCheck,
   KeyRotate,
   KeySwitch,
   LinkRemove,
@@ -56,15 +58,6 @@ const field = defineField({
     })
   }
 })
-
-/** Throws Refused if the configuration of this agent forbids its part of the rule. */
-function admitPart({ entry_id, entry_name, targets, ports }: ExitPart, { exits, host }: AgentCall): void {
-  if (!exits.allows(entry_id, entry_name))
-    throw new Refused('denied_by_exit', 'allow_exit or exit_entries of this agent exclude the entry')
-  for (const { host: name, port = 0, next } of targets)
-    if (name !== undefined && next === undefined && !host.mayReach(name, port, port + ports - 1))
-      throw new Refused('denied_by_exit', `the guardrails of this agent do not allow the target ${name}`)
-}
 
 const linkObject = defineObjectKind({
   kind: linkKind,
@@ -110,6 +103,7 @@ export default {
       stateOf(call).keys.switchTo(next_pin)
       return {}
     }),
+    respond(HopCheck, async (call: AgentCall, check) => checkHop(check, stateOf(call).links, call)),
     {
       ...respond(LinkTest, (call: AgentCall, { id, bytes, secs }) =>
         stateOf(call).links.test(id, bytes, secs * 1000)

@@ -178,6 +178,32 @@ export const LinkTest = defineRequest({
   response: LinkTested
 })
 
+const HopState = defineMessage({
+  name: 'sluice.links.HopState',
+  proto,
+  body: Type.Object({
+    refusal: Type.Optional(Code),
+    state: Type.Optional(State),
+    reason: Type.Optional(Code),
+    is_exhausted: Type.Boolean(),
+    rtt_ms: Type.Optional(Milliseconds)
+  })
+})
+export type HopState = Static<typeof HopState.body>
+
+export const HopCheck = defineRequest({
+  name: 'sluice.links.HopCheck',
+  proto,
+  body: Type.Object({
+    rule_id: Id,
+    key: TargetKey,
+    previous: Type.Optional(Id),
+    link_id: Type.Optional(Id)
+  }),
+  response: HopState
+})
+export type HopCheck = Static<typeof HopCheck.body>
+
 /**
  * The part of a rule at one client of its path. A request over a link names the rule, the key of a target and the offset in a
  * range of ports, never a host. While a change of the rule is pending, its earlier targets are there, too.
@@ -219,5 +245,7 @@ export const messages = [
   Done,
   StatusReport,
   LinkTest,
-  LinkTested
+  LinkTested,
+  HopCheck,
+  HopState
 ]

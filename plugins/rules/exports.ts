@@ -2,6 +2,7 @@
 
 export { type DeliveryOptions, deliveryOptions } from './api/delivery-options.ts'
 export * from './api/explainer.ts'
+export * from './api/path-explainer.ts'
 export { protocolName, toProtocol } from './api/protocol-name.ts'
 export type { RuleRecord } from './api/rule-record.ts'
 export { portInUse } from './changes/insert-rules.ts'

@@ -93,6 +93,15 @@ export const exitTargetsSlot = defineSlot<
   (rules: readonly RuleCore[], em: EntityManager) => Promise<ReadonlyMap<string, ExitTargets>>
 >('rules.exit-targets', { keyOf: () => 'exit' })
 
+/**
+ * Returns the clients on the paths of a rule that its owner may not use. Gets only rules that `rules.admit` limits. For
+ * explanations: a rule that loses a client of its path is refused or removed.
+ */
+export const pathDenialSlot = defineSlot<(rule: RuleCore, em: EntityManager) => Promise<readonly string[]>>(
+  'rules.path-denial',
+  { keyOf: () => 'path' }
+)
+
 /** A user who may place rules on other clients than before. */
 export interface AdmissionChange {
   readonly userId: string
@@ -183,6 +192,7 @@ export const slots = [
   targetViewSlot,
   admitSlot,
   exitTargetsSlot,
+  pathDenialSlot,
   admissionChangedSlot,
   removedSlot,
   stateSlot,

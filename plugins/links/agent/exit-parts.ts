@@ -58,6 +58,10 @@ export class ExitParts implements Exits {
     this.#parts.set(ruleId, toPart(part))
   }
 
+  part(ruleId: string): Part | undefined {
+    return this.#parts.get(ruleId)
+  }
+
   /** Resets the connections of a rule on 'cut'. The result settles when the last one has ended. */
   async remove(ruleId: string, removal: 'drain' | 'cut'): Promise<void> {
     this.#parts.delete(ruleId)
@@ -89,7 +93,7 @@ export class ExitParts implements Exits {
     isProbe: boolean,
     signal: AbortSignal
   ): Promise<ExitTarget | Refusal> {
-    const part = this.#parts.get(open.ruleId)
+    const part = this.part(open.ruleId)
     const target = part?.targets.find(each => each.key === open.key && each.previous === peerId)
     if (!part || !target || open.offset >= part.ports) return refused('rule_unknown')
     const { allows, reserve } = this.#options

@@ -142,6 +142,11 @@ export class AgentLink {
     return this.#data.size - this.idleCount
   }
 
+  /** True if the last request for a link connection has waited in vain. */
+  get isExhausted(): boolean {
+    return this.#pool.isExhausted
+  }
+
   get rttMs(): number {
     return this.meter.roundTrips()?.last ?? this.#control?.connection.handshakeMs ?? 0
   }

@@ -1,7 +1,7 @@
 // The links of an agent: one end of each, the ports on which they listen, and the parts of rules that lead through here.
 
 import type { Duplex } from 'node:stream'
-import type { AgentDial } from '../../../agent/plugin.ts'
+import type { AgentDial, DialTiming } from '../../../agent/plugin.ts'
 import type { Link } from '../wire.ts'
 import { NearCarrier } from './carrier.ts'
 import { ExitParts } from './exit-parts.ts'
@@ -40,6 +40,7 @@ export interface PathTarget {
 export interface PathConnection {
   readonly address: string
   readonly port: number
+  readonly timing: DialTiming
   carry(stream: Duplex): void
   cancel(): void
 }
@@ -141,19 +142,24 @@ export class Links {
     const release = this.#options.reserve(owner) // for the link connection
     if (!release) return { reason: 'descriptors', isRefusal: true }
     const flags = isProbe ? flag.probe : 0
+    const { clock } = this.#options.host
+    const begun = clock.monotonic()
     const outcome = await link.open({ ruleId, key, offset, budgetMs }, { owner, flags, signal })
     if ('reason' in outcome) {
       release()
       return outcome
     }
     const { connection, opened } = outcome
+    const { address, port, dnsMs, connectMs } = opened
+    const pathMs = Math.max(0, clock.monotonic() - begun - dnsMs - connectMs)
     const ended = (isReusable: boolean): void => {
       release()
       link.giveBack(connection, isReusable)
     }
     return {
-      address: opened.address,
-      port: opened.port,
+      address,
+      port,
+      timing: { dnsMs, connectMs, pathMs },
       carry: stream => this.#carry(stream, { link, connection, ended }),
       cancel() {
         if (isProbe)

@@ -40,6 +40,7 @@ export class Pool {
   #pending: number[] = [] // times of requested link connections
   #taken: number[] = [] // times of recent uses
   #phase: 'connecting' | 'up' | 'down' = 'connecting'
+  #isExhausted = false
 
   constructor(options: Options) {
     this.#options = options
@@ -47,6 +48,11 @@ export class Pool {
 
   get idle(): number {
     return this.#ready.length
+  }
+
+  /** True if the last request has waited in vain for a link connection. */
+  get isExhausted(): boolean {
+    return this.#isExhausted
   }
 
   /** The link is up: link connections can be made. */
@@ -58,6 +64,7 @@ export class Pool {
   /** The link connects anew: requests wait for it. Ready link connections are closed. */
   reconnect(): void {
     this.#phase = 'connecting'
+    this.#isExhausted = false
     this.#pending = []
     for (const { connection } of this.#ready.splice(0)) connection.close()
   }
@@ -74,14 +81,22 @@ export class Pool {
     if (this.#phase === 'down') return 'link_down'
     this.#taken.push(this.#now)
     const ready = this.#takeReady()
+    if (ready) this.#isExhausted = false
     this.fill()
     if (ready) return ready
     const { promise, resolve } = Promise.withResolvers<LinkConnection | PoolFailure>()
     const giveUp = (): void => this.#end(waiting, this.#phase === 'up' ? 'link_exhausted' : 'link_down')
-    const waiting: Waiting = { owner, resolve, cancel: this.#options.clock.after(waitMs, giveUp) }
+    const late = (): void => {
+      this.#isExhausted = this.#phase === 'up'
+      giveUp()
+    }
+    const waiting: Waiting = { owner, resolve, cancel: this.#options.clock.after(waitMs, late) }
     this.#waiting.add(waiting)
     const evicted = this.#waiting.surplus(waiting, 'newest')
-    if (evicted) this.#end(evicted, 'link_exhausted')
+    if (evicted) {
+      this.#isExhausted = true
+      this.#end(evicted, 'link_exhausted')
+    }
     signal.addEventListener('abort', giveUp, { once: true })
     this.fill()
     return promise.finally(() => signal.removeEventListener('abort', giveUp))
@@ -168,6 +183,7 @@ export class Pool {
   #end(waiting: Waiting, outcome: LinkConnection | PoolFailure): void {
     if (!this.#waiting.delete(waiting)) return
     void waiting.cancel()
+    if (typeof outcome !== 'string') this.#isExhausted = false
     waiting.resolve(outcome)
   }
 }

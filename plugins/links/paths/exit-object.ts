@@ -16,7 +16,7 @@ export interface Deps extends Kernel {
 
 export const exitInUse = defineCode('exit_in_use', 409, 5)
 const journalKind = 'link'
-const pathPending = 'path_pending'
+export const pathPending = 'path_pending'
 
 type Target = DerivingRule['targets'][number]
 type Hop = ExitPart['targets'][number]

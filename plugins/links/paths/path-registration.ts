@@ -1,12 +1,14 @@
 // The parts of the plugin that give paths to rules.
 import { changedSlot, removalErrorSlot } from '../../clients/exports.ts'
-import type { Rules } from '../../rules/exports.ts'
+import { pathExplainerSlot, type Rules } from '../../rules/exports.ts'
 import { refreshEntryName } from './entry-name.ts'
 import { type Deps as ExitDeps, exitInUse, exitParts } from './exit-object.ts'
+import { openPathExplainer } from './path-explainer.ts'
+import { pendingPath } from './pending-path.ts'
 import { invalidVia, type Deps as ViaDeps, viaFields } from './via-field.ts'
 
 export interface PathDeps extends ViaDeps, ExitDeps {
-  readonly rules: ExitDeps['rules'] & Pick<Rules, 'refresh'>
+  readonly rules: ExitDeps['rules'] & Pick<Rules, 'refresh' | 'matching' | 'deniedClients'>
 }
 
 export const pathCodes = [invalidVia, exitInUse]
@@ -14,6 +16,8 @@ export const pathCodes = [invalidVia, exitInUse]
 export const pathFills = [
   ...viaFields,
   ...exitParts,
+  pendingPath,
+  pathExplainerSlot.fillWith((deps: PathDeps) => openPathExplainer(deps)),
   removalErrorSlot.fill(exitInUse),
   changedSlot.fillWith(({ rules }: PathDeps) => refreshEntryName(rules))
 ]

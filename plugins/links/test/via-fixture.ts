@@ -17,7 +17,16 @@ import { messages, RulePush, RuleRemove, updateCapability } from '../../rules/wi
 import { via } from '../fields.ts'
 import { capability, type ExitPart, exitObject } from '../wire.ts'
 
-const plugins = ['users', 'clients', 'rules', 'multi-target', 'port-range', 'groups', 'labels', 'links']
+export const plugins = [
+  'users',
+  'clients',
+  'rules',
+  'multi-target',
+  'port-range',
+  'groups',
+  'labels',
+  'links'
+]
 
 export const { push: ExitPush, remove: ExitRemove } = objectMessages(exitObject)
 export const ViaMessage = fieldMessage(via)

@@ -2,7 +2,7 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import type { RuleCore } from '../fields/rule-field.ts'
-import { admitSlot, type ExitTargets, exitTargetsSlot } from '../slots.ts'
+import { admitSlot, type ExitTargets, exitTargetsSlot, pathDenialSlot } from '../slots.ts'
 
 /** The part of the service `rules` that plugins with paths need. */
 export interface ExitTargetLimits {
@@ -11,6 +11,8 @@ export interface ExitTargetLimits {
    * Without a plugin that admits rules of users, their exits may dial nothing.
    */
   exitTargets(rules: readonly RuleCore[], em: EntityManager): Promise<ReadonlyMap<string, ExitTargets>>
+  /** Returns the clients on the paths of the rule that its owner may not use. */
+  deniedClients(rule: RuleCore, em: EntityManager): Promise<ReadonlySet<string>>
 }
 
 export const openExitTargetLimits = ({ filled }: Pick<Kernel, 'filled'>): ExitTargetLimits => ({
@@ -20,6 +22,12 @@ export const openExitTargetLimits = ({ filled }: Pick<Kernel, 'filled'>): ExitTa
     if (filled(admitSlot).length === 0) return new Map(bound.map(rule => [rule.id, deniedTargets(rule)]))
     const [limit] = filled(exitTargetsSlot)
     return limit ? limit.value(bound, em) : new Map()
+  },
+  async deniedClients(rule, em) {
+    if (rule.isExempt) return new Set()
+    if (filled(admitSlot).length === 0) return new Set(rule.targets.flatMap(({ path = [] }) => path))
+    const [denial] = filled(pathDenialSlot)
+    return new Set(denial ? await denial.value(rule, em) : [])
   }
 })
 
