@@ -6,7 +6,7 @@ import type { Metric } from '../kernel/base/metric.ts'
 import type { Release } from '../kernel/base/releases.ts'
 import type { Capability, Codec, Handler, Message, Request } from '../kernel/wire/message.ts'
 import type { MessageChannel } from '../kernel/wire/rpc.ts'
-import type { AddressChange, EngineEvent, Sample } from './engine/engine.ts'
+import type { AddressChange, EngineEvent, EngineTarget, Sample } from './engine/engine.ts'
 import type { ConnectionQuery, ConnectionSelection, OpenConnection } from './engine/open-connection.ts'
 import type { Journal } from './journal/journal.ts'
 import type { AgentHost } from './rules/agent-host.ts'
@@ -363,8 +363,10 @@ export interface AgentCall<C = unknown> {
 }
 
 /** Selects connections and flows; null: all. All members must match. */
-export interface ConnectionFilter extends Omit<ConnectionSelection, 'rules'> {
+export interface ConnectionFilter extends Omit<ConnectionSelection, 'rules' | 'ruleTargets'> {
   readonly rule: ((rule: RuleSpec) => boolean) | null
+  /** Selects connections by their targets as planned. Those of diverts, and those that are still dialing, match none. */
+  readonly planned?: ((target: EngineTarget) => boolean) | null
 }
 
 /** The open connections and flows of this agent's rules. */
@@ -377,6 +379,7 @@ export interface AgentConnections {
     readonly rows: readonly (Omit<OpenConnection, 'heldBy'> & {
       readonly rule: RuleSpec
       readonly heldBy: string | null
+      readonly planned: EngineTarget | null // the target as planned when the rule opened; null: of a divert, or still dialing
     })[]
   }
   /** Resets the selection; returns the number. */

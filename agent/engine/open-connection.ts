@@ -10,6 +10,13 @@ export interface ConnectionSelection {
   readonly rules: readonly number[] | null // `EngineRule.id`
   readonly sources: readonly string[] | null // prefixes such as '10.0.0.0/8', or addresses; one must match
   readonly target: { readonly address: string; readonly port: number | null } | null // connected address; null: any port
+  readonly ruleTargets?: readonly RuleTarget[] | null // one must match; connections of diverts match none
+}
+
+/** One of the own targets of a rule. */
+export interface RuleTarget {
+  readonly rule: number // `EngineRule.id`
+  readonly target: number // index in `EngineRule.targets`
 }
 
 /** A page of a selection: the rows with the largest keys that follow the row `after`. */

@@ -22,9 +22,13 @@ export interface Live {
 /** Throws an EngineFault for an invalid prefix. */
 export function selectConnections(
   all: Iterable<Live>,
-  { ids, rules, sources, target }: ConnectionSelection
+  { ids, rules, sources, target, ruleTargets }: ConnectionSelection
 ): Live[] {
-  const wanted = { ids: ids && new Set(ids), rules: rules && new Set(rules) }
+  const wanted = {
+    ids: ids && new Set(ids),
+    rules: rules && new Set(rules),
+    targets: ruleTargets && new Set(ruleTargets.map(one => `${one.rule} ${one.target}`))
+  }
   const prefixes = sources && parsePrefixes(sources)
   const address = target && canonicalAddress(target.address)
   return [...all].filter(({ record }) => {
@@ -32,10 +36,15 @@ export function selectConnections(
     if (wanted.ids && !wanted.ids.has(record.id)) return false
     if (wanted.rules && !wanted.rules.has(record.ruleId)) return false
     if (prefixes && !prefixes.check(from, familyOf(from))) return false
+    if (wanted.targets && !wanted.targets.has(ownTargetOf(record))) return false
     if (!target) return true
     return record.target?.address === address && (target.port === null || target.port === record.target.port)
   })
 }
+
+/** Returns the rule and the index of its own target; '': none yet, or that of a divert. */
+const ownTargetOf = ({ ruleId, target, divert }: ConnectionRecord): string =>
+  target && divert === null ? `${ruleId} ${target.index}` : ''
 
 export function pageOf(
   all: Iterable<Live>,

@@ -2,6 +2,7 @@
 // connections stay with the one that accepted them.
 import type { Engine, EngineTarget, Filters } from '../engine/engine.ts'
 import { isSameTarget } from '../engine/engine-target.ts'
+import type { RuleTarget } from '../engine/open-connection.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { MeterUse, RuleSpec } from '../plugin.ts'
 import type { Meters } from './meters.ts'
@@ -68,6 +69,12 @@ export class EngineRules {
 
   matching = (matches: (spec: RuleSpec) => boolean): number[] =>
     [...this.#entries].flatMap(([id, { spec }]) => (matches(spec) ? [id] : []))
+
+  /** Returns the planned targets, with the engine's numbers, also of rules that no longer listen. */
+  targetsMatching = (matches: (target: EngineTarget) => boolean): RuleTarget[] =>
+    [...this.#entries].flatMap(([rule, { plan }]) =>
+      plan.targets.flatMap((one, target) => (matches(one) ? [{ rule, target }] : []))
+    )
 
   idsOf = (ruleId: string): number[] => [...(this.#ids.get(ruleId) ?? [])]
   ruleIds = (): Iterable<string> => this.#ids.keys()

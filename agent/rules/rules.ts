@@ -6,7 +6,7 @@ import type { Release } from '../../kernel/base/releases.ts'
 import { lowPortRemedy } from '../../kernel/platform/low-port.ts'
 import { Refused } from '../../kernel/wire/message.ts'
 import { checkShares } from '../engine/balance.ts'
-import type { Engine, Filters } from '../engine/engine.ts'
+import type { Engine, EngineTarget, Filters } from '../engine/engine.ts'
 import type { EngineFault } from '../engine/engine-fault.ts'
 import type { Journal } from '../journal/journal.ts'
 import type {
@@ -155,6 +155,7 @@ export class Rules implements AgentRules {
   isOpen = (ruleId: string) => this.#running.has(ruleId)
   having: AgentRules['having'] = field => this.#options.fieldRules.having(field)
   engineIds = (matches: (spec: RuleSpec) => boolean) => this.#engineRules.matching(matches)
+  targetsMatching = (matches: (target: EngineTarget) => boolean) => this.#engineRules.targetsMatching(matches)
   standings: AgentRules['standings'] = ruleId => {
     const { spec } = this.#running.get(ruleId) ?? {}
     return spec ? this.#shares.standings(spec) : []

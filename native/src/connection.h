@@ -40,7 +40,8 @@ class Connection final : public DeferredDelete,
   /** Resets the connection if the current filters no longer allow it. */
   void recheck_filters();
   bool is_selected(const ConnectionSelection& selection) const {
-    return selection.has(id_, caller_address_, target_address_);
+    return selection.has(id_, caller_address_, target_address_) &&
+           selection.has_target(shard_.rule->id, shard_.index_in_group(target_index_, divert_), divert_ != nullptr);
   }
   /** Describes the connection without the values that only its sockets know. */
   OpenConnection row() const;

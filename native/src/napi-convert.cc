@@ -366,6 +366,15 @@ ConnectionSelection selection(const Napi::Object& raw, std::string& error) {
     selection.target = Address::parse(text(object.Get("address")), is_present(at) ? port(at) : uint16_t{0});
     if (!selection.target) error = text(object.Get("address")) + " is not an address";
   }
+  if (const Napi::Value targets = raw.Get("ruleTargets"); is_present(targets)) {
+    selection.rule_targets.emplace();
+    each(targets, [&](const Napi::Value& one) {
+      const auto object = one.As<Napi::Object>();
+      selection.rule_targets->emplace_back(static_cast<int>(to_int64(object.Get("rule"))),
+                                           static_cast<int>(to_int64(object.Get("target"))));
+    });
+    std::ranges::sort(*selection.rule_targets);
+  }
   return selection;
 }
 

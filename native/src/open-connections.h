@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "address.h"
@@ -20,12 +21,18 @@ struct ConnectionSelection {
   std::optional<std::vector<int>> rules;    // sorted
   std::optional<std::vector<Prefix>> sources;
   std::optional<Address> target;            // port 0: any
+  std::optional<std::vector<std::pair<int, int>>> rule_targets;  // sorted: a rule, and the index of an own target
 
   bool has_rule(int rule) const { return !rules || std::ranges::binary_search(*rules, rule); }
   bool has(int64_t id, const Address& from, const Address& to) const {
     if (ids && !std::ranges::binary_search(*ids, id)) return false;
     if (sources && std::ranges::none_of(*sources, [&](const Prefix& one) { return one.contains(from); })) return false;
     return !target || (target->same_host(to) && (target->port == 0 || target->port == to.port));
+  }
+  /** `index`: among all targets of the rule; that of a divert is none of its own. */
+  bool has_target(int rule, int index, bool is_diverted) const {
+    if (!rule_targets) return true;
+    return !is_diverted && std::ranges::binary_search(*rule_targets, std::pair{rule, index});
   }
 };
 

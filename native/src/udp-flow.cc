@@ -325,6 +325,11 @@ Address UdpFlow::listen_address() const {
   return path_.reply_source.address().with_port(static_cast<uint16_t>(shard_.rule->from + path_.port_index));
 }
 
+bool UdpFlow::is_selected(const ConnectionSelection& selection) const {
+  return selection.has(id_, caller_.source, address_) &&
+         selection.has_target(shard_.rule->id, shard_.index_in_group(target_index_, divert_), divert_ != nullptr);
+}
+
 OpenConnection UdpFlow::row() const {
   const int64_t now_ms = shard_.worker.loop.now_ms();
   return {.id = id_,

@@ -44,9 +44,7 @@ class UdpFlow final : public FdWatcher, private UdpSender, private DialerOwner<C
   static constexpr int64_t kSettleMs = 250;
 
   bool has_ended() const { return has_ended_; }
-  bool is_selected(const ConnectionSelection& selection) const {
-    return selection.has(id_, caller_.source, address_);
-  }
+  bool is_selected(const ConnectionSelection& selection) const;
   OpenConnection row() const;
   int64_t last_active_ms() const { return last_active_ms_; }
   const UdpPath& path() const { return path_; }

@@ -1,7 +1,7 @@
 import type { AgentCall, AgentPlugin, ConnectionFilter } from '../../agent/plugin.ts'
 import { newId } from '../../kernel/platform/id.ts'
 import { respond } from '../../kernel/wire/message.ts'
-import { Close, capability, List, messages, type Row, type Selection } from './wire.ts'
+import { Close, List, messages, pathCapability, type Row, type Selection } from './wire.ts'
 
 /** The id of this process by call context: connection ids are unique within a process. */
 const runs = new WeakMap<AgentCall, string>()
@@ -21,7 +21,8 @@ const toFilter = ({
   source,
   target,
   target_port,
-  ids
+  ids,
+  path_words: words
 }: Selection): ConnectionFilter => ({
   rule:
     rule_id === undefined && owner === undefined && protocol === undefined
@@ -32,7 +33,8 @@ const toFilter = ({
           (protocol === undefined || spec.protocol === protocol),
   ids: ids.length === 0 ? null : ids,
   sources: source === undefined ? null : [source],
-  target: target === undefined ? null : { address: target, port: target_port ?? null }
+  target: target === undefined ? null : { address: target, port: target_port ?? null },
+  planned: words.length === 0 ? null : ({ path = '' }) => path.split(' ').some(word => words.includes(word))
 })
 
 const formatAddress = ({ address, port }: Open['source']): string =>
@@ -49,6 +51,7 @@ const toRow = (open: Open): Row => ({
   listen: formatAddress(open.listen),
   target: open.target ? formatAddress(open.target) : '',
   ...(open.divert !== null && { divert: open.divert }),
+  ...(open.planned?.path !== undefined && { path: open.planned.path }),
   age_ms: open.ageMs,
   idle_ms: open.idleMs,
   bytes_in: open.bytesIn,
@@ -61,7 +64,7 @@ const toRow = (open: Open): Row => ({
 export default {
   name: 'connections',
   agent: '^1.0.0',
-  capabilities: { [capability.id]: capability.since },
+  capabilities: { [pathCapability.id]: pathCapability.since },
   messages,
   handlers: [
     respond(List, async (call: AgentCall, { selection, sort, limit, after_key: key, after_id: id }) => {

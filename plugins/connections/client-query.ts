@@ -1,9 +1,10 @@
 // Queries one client for a page of its open connections.
+import type { EntityManager } from '@mikro-orm/sql'
 import { timestamp } from '../../kernel/base/clock.ts'
 import type { Peer } from '../../kernel/control/peers.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { Refused } from '../../kernel/wire/message.ts'
-import { openRefusedRows, type RefusedRow, type Rules } from '../rules/exports.ts'
+import { connectionPathsSlot, openRefusedRows, type RefusedRow, type Rules } from '../rules/exports.ts'
 import type { ConnectionRow } from './schema.ts'
 import { List, maxRows, type Row, type Selection, type Sort } from './wire.ts'
 
@@ -61,17 +62,24 @@ export interface ClientQuery {
 }
 
 /** Converts an agent's rows to API rows. Takes owners from the store, and drops and logs rows of other clients' rules. */
-function openRowReader({ store, clock, log, rules }: Services) {
+function openRowReader({ store, clock, log, rules, filled }: Services) {
   const logRefused = openRefusedRows({ clock, log })
+
+  async function showPaths(rows: readonly Row[], clientId: string, em: EntityManager) {
+    const [paths] = filled(connectionPathsSlot)
+    const carried = rows.map(({ path = null }) => ({ clientId, path }))
+    return (await paths?.value.show(carried, em)) ?? []
+  }
 
   return async ({ clientId }: Peer, run: string, rows: readonly Row[]): Promise<ConnectionEntry[]> => {
     const ids = [...new Set(rows.map(({ rule_id }) => rule_id))]
-    const { known, shownIds } = await store.read(async em => ({
+    const { known, shownIds, shown } = await store.read(async em => ({
       known: await rules.loadScopes(ids, em),
-      shownIds: await rules.shownIds(ids, em)
+      shownIds: await rules.shownIds(ids, em),
+      shown: await showPaths(rows, clientId, em)
     }))
     const refused: RefusedRow[] = []
-    const entries = rows.flatMap(row => {
+    const entries = rows.flatMap((row, at) => {
       const rule = known.get(row.rule_id)
       if (rule && rule.clientId !== clientId)
         refused.push({ report: 'connections', reason: 'rule', rule: row.rule_id })
@@ -84,7 +92,9 @@ function openRowReader({ store, clock, log, rules }: Services) {
         ruleId: shownIds.get(row.rule_id) ?? row.rule_id,
         ruleName: name ?? null
       }
-      return [{ key: row.key, clientId, id: row.id, row: toApiRow(row, owned, clock.now()) }]
+      return [
+        { key: row.key, clientId, id: row.id, row: { ...toApiRow(row, owned, clock.now()), ...shown[at] } }
+      ]
     })
     logRefused(clientId, refused)
     return entries

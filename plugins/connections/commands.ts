@@ -1,5 +1,8 @@
+import type { TProperties } from 'typebox'
 import { Type } from '../../kernel/cli/args.ts'
 import { type Api, type Column, defineCommand } from '../../kernel/cli/command.ts'
+import type { SlotReader } from '../../kernel/slot.ts'
+import { addedArgs, addedColumns, addedQuery, listOptionSlots } from '../http/command-exports.ts'
 import { findRuleId, RuleArg, requireExisting } from '../rules/command-exports.ts'
 import type { ConnectionRow } from './schema.ts'
 import { type ColumnName, columnNames } from './top/column-names.ts'
@@ -24,8 +27,16 @@ interface Filters {
   readonly protocol?: 'tcp' | 'udp'
 }
 
-/** Returns the API query with the given filters. */
-const loadQuery = async (api: Api, { client, rule, owner, source, target, protocol }: Filters) => ({
+const reads = [listOptionSlots.connection]
+const extraArgs = (filled: SlotReader): TProperties => addedArgs(filled(listOptionSlots.connection))
+
+/** Returns the API query with the given filters, those of plugins included. */
+const loadQuery = async (
+  api: Api,
+  { client, rule, owner, source, target, protocol, ...more }: Filters,
+  filled: SlotReader
+) => ({
+  ...addedQuery(filled(listOptionSlots.connection), more),
   ...(client !== undefined && { client }),
   ...(rule !== undefined && { rule_id: await findRuleId(api, rule) }),
   ...(owner !== undefined && { owner }),
@@ -46,8 +57,7 @@ const columns: readonly Column<ConnectionRow>[] = [
   'opened_at',
   ['idle', ({ idle_secs }) => `${Math.floor(idle_secs)} s`],
   ['rtt', ({ rtt_ms }) => (rtt_ms ? [rtt_ms.caller, rtt_ms.target].map(ms => ms ?? '-').join(' / ') : '-')],
-  ['held_by', ({ held_by }) => held_by ?? '-'],
-  'connection_id'
+  ['held_by', ({ held_by }) => held_by ?? '-']
 ]
 
 const list = defineCommand({
@@ -68,11 +78,13 @@ const list = defineCommand({
       Type.Integer({ minimum: 1, maximum: 1000, description: 'Maximum number of rows; default 100.' })
     )
   }),
-  async run({ api, args: { sort, limit = 100, ...given }, print }) {
-    const query = { limit, ...(sort && { sort }), ...(await loadQuery(api, given)) }
+  reads,
+  extraArgs,
+  async run({ api, args: { sort, limit = 100, ...given }, filled, print }) {
+    const query = { limit, ...(sort && { sort }), ...(await loadQuery(api, given, filled)) }
     const rows = await api.call('GET /v1/connections', { query })
     if (rows.length === 0) await requireExisting(api, given)
-    print.data(rows, columns)
+    print.data(rows, [...columns, ...addedColumns(filled(listOptionSlots.connection)), 'connection_id'])
   }
 })
 
@@ -87,12 +99,14 @@ const close = defineCommand({
     yes: Type.Optional(Type.Boolean({ description: 'Close without confirmation.' }))
   }),
   positional: ['connection'],
-  async run({ api, args: { connection, dry_run, yes: _, ...given }, print, confirm }) {
+  reads,
+  extraArgs,
+  async run({ api, args: { connection, dry_run, yes: _, ...given }, filled, print, confirm }) {
     if (connection !== undefined) {
       await api.call('DELETE /v1/connections/{connection_id}', { path: { connection_id: connection } })
       return print.done('closed', { connection_id: connection })
     }
-    const query = await loadQuery(api, given)
+    const query = await loadQuery(api, given, filled)
     const counted = await api.call('DELETE /v1/connections', { query: { ...query, dry_run: true } })
     if (counted.matched === 0) await requireExisting(api, given)
     if (dry_run) return print.done(`${counted.matched} match`, counted)
@@ -126,9 +140,12 @@ const top = defineCommand({
     )
   }),
   until: 'stopped',
+  reads,
+  extraArgs,
   async run({ args: { sort = 'out/s', limit = 200, once = false, ...filter }, ...call }) {
     const { runTop } = await import('./top/top.ts')
-    await runTop({ ...call, filter, sort: sort as ColumnName, limit, once }) // checked by its schema
+    const moreFilters = Object.keys(extraArgs(call.filled))
+    await runTop({ ...call, filter, moreFilters, sort: sort as ColumnName, limit, once }) // checked by its schema
   }
 })
 

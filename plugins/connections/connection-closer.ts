@@ -43,7 +43,7 @@ export function openConnectionCloser(
     if (Object.keys(filter).length === 0)
       throw new Fault(
         filterRequired,
-        'give at least one of client, rule_id, owner, source, target and protocol'
+        'give at least one filter: client, rule_id, owner, source, target, protocol'
       )
     const asked = await store.read(em => scopesFor(filter, principal, em))
     const answers = await Promise.allSettled(
@@ -62,7 +62,11 @@ export function openConnectionCloser(
     const [clientId = '', run = '', id = ''] = connectionId.split('-')
     const peer = control.peers.find(clientId)
     const isId = run !== '' && run.length <= 26 && /^[0-9a-z]{1,10}$/.test(id)
-    const selection = { ids: [Number.parseInt(id, 36)], ...(!managesAll(caller) && { owner: caller.userId }) }
+    const selection = {
+      ids: [Number.parseInt(id, 36)],
+      path_words: [],
+      ...(!managesAll(caller) && { owner: caller.userId })
+    }
     const known = isId && peer?.can(capability) ? peer : null
     const found = known && (await expectAnswer(known, () => query.page(known, { selection, ...first })))
     const row = found?.entries.map(({ row }) => row).find(row => row.connection_id === connectionId)

@@ -1,12 +1,12 @@
 // Streams open connections as events. Equal queries share one poll per second; without streams there is no poll. The polls
 // of a user are spread by their rows: many answers in one turn would stop the event loop.
-import type { EntityManager } from '@mikro-orm/sql'
 import type { Principal } from '../../kernel/http/principal.ts'
 import type { ServerEvent } from '../http/exports.ts'
 import { seesAll } from '../http/exports.ts'
-import type { ClientQuery, ResolvedFilter, Services } from './client-query.ts'
+import type { ClientQuery, Services } from './client-query.ts'
 import { openPollRound } from './poll-round.ts'
-import type { ConnectionsEvent, Filter, StreamQuery } from './schema.ts'
+import type { ResolveFilter } from './resolve-filter.ts'
+import type { ConnectionsEvent, StreamQuery } from './schema.ts'
 
 const pollMs = 1_000
 const pollCostMs = 30 // between the polls of a user, which then take about a tenth of a processor
@@ -57,11 +57,7 @@ function openSpread(clock: Services['clock']) {
 }
 
 /** Returns a function that opens a stream of events, which ends when its signal aborts. */
-export function openConnectionWatches(
-  services: Services,
-  query: ClientQuery,
-  resolveFilter: (filter: Filter, principal: Principal, em: EntityManager) => Promise<ResolvedFilter>
-) {
+export function openConnectionWatches(services: Services, query: ClientQuery, resolveFilter: ResolveFilter) {
   const active = new Map<string, Watch>()
   const spread = openSpread(services.clock)
 

@@ -1,5 +1,7 @@
 import { asFunction } from 'awilix'
 import { definePlugin } from '../../kernel/plugin.ts'
+import { listOptionSlots } from '../http/exports.ts'
+import { connectionPathsSlot } from '../rules/exports.ts'
 import { commands } from './commands.ts'
 import { type Connections, openConnections, type Services } from './connections.ts'
 import { routes } from './routes.ts'
@@ -18,6 +20,7 @@ export default definePlugin<Deps>({
   needs: { cli: '^1.0.0', http: '^1.0.0', rules: '^1.0.0' },
   codes: [connectionNotFound, filterRequired],
   services: { connections: asFunction(openConnections).singleton() },
+  slots: [connectionPathsSlot, listOptionSlots.connection],
   messages,
   routes,
   commands

@@ -4,14 +4,14 @@ import { defineRoute } from '../../kernel/http/route.ts'
 import { defineList, defineStream } from '../http/exports.ts'
 import type { Connections } from './connections.ts'
 import {
-  CloseQuery,
-  ConnectionRow,
-  ConnectionsEvent,
   Counts,
+  closeQuery,
   connectionNotFound,
+  connectionRow,
+  connectionsEvent,
   filterRequired,
-  ListQuery,
-  StreamQuery
+  listQuery,
+  streamQuery
 } from './schema.ts'
 
 interface Deps {
@@ -25,7 +25,7 @@ const list = defineList({
   summary: 'Lists open TCP connections and UDP flows.',
   description:
     'Queries the connected clients; the list omits a client that does not answer within 3 s. Users see connections of rules they own.',
-  schema: () => ({ query: ListQuery, row: ConnectionRow, errors: [] }),
+  schema: filled => ({ query: listQuery(filled), row: connectionRow(filled), errors: [] }),
   run: async ({ connections }: Deps, { query, principal }) => connections.list(query, principal)
 })
 
@@ -36,7 +36,7 @@ const stream = defineStream({
   summary: 'Streams open connections and flows, in the form of the list.',
   description:
     'Sends the event `connections` at most once a second: the first rows, the sums over all matches, and the clients that do not answer.',
-  schema: () => ({ query: StreamQuery, event: ConnectionsEvent, errors: [] }),
+  schema: filled => ({ query: streamQuery(filled), event: connectionsEvent(filled), errors: [] }),
   run: async ({ connections }: Deps, { query, principal, signal }) =>
     connections.watch(query, principal, signal)
 })
@@ -72,7 +72,7 @@ const close = defineRoute({
   access: 'user',
   summary: 'Closes the connections and flows that match a filter.',
   description: 'Needs at least one filter. Users close only connections of rules they own.',
-  schema: () => ({ query: CloseQuery, reply: Counts, errors: [filterRequired, ackTimeout] }),
+  schema: filled => ({ query: closeQuery(filled), reply: Counts, errors: [filterRequired, ackTimeout] }),
   isTrial: ({ query }) => query.dry_run === true,
   run: ({ connections }: Deps, { query, principal, change }) => connections.close(query, principal, change)
 })

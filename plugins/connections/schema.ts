@@ -1,9 +1,10 @@
 import { isIP } from 'node:net'
-import { type Static, Type } from 'typebox'
+import { type Static, type TObject, type TProperties, Type } from 'typebox'
 import { defineCode } from '../../kernel/base/errors.ts'
 import { ClientId, closed, orNull, timeOf, UserId } from '../../kernel/http/schema.ts'
+import type { SlotReader } from '../../kernel/slot.ts'
 import { IdFilter, UserFilter } from '../http/exports.ts'
-import { protocolName } from '../rules/exports.ts'
+import { connectionPathsSlot, protocolName } from '../rules/exports.ts'
 import { maxRows, Sort } from './wire.ts'
 
 export const connectionNotFound = defineCode('connection_not_found', 404, 8)
@@ -53,7 +54,8 @@ const filters = {
   protocol: Type.Optional(protocolName('tcp: connections; udp: flows; in any case.'))
 }
 
-export const Filter = closed(filters)
+const Filter = Type.Object(filters)
+/** The filters of this plugin; a query also has that of the plugin with paths. */
 export type Filter = Static<typeof Filter>
 
 const sort = Type.Optional(
@@ -63,10 +65,10 @@ const sort = Type.Optional(
   })
 )
 
-export const ListQuery = closed({ ...filters, sort })
+const ListQuery = Type.Object({ ...filters, sort })
 export type ListQuery = Static<typeof ListQuery>
 
-export const StreamQuery = closed({
+const StreamQuery = Type.Object({
   ...filters,
   sort,
   limit: Type.Optional(
@@ -80,11 +82,25 @@ export const StreamQuery = closed({
 })
 export type StreamQuery = Static<typeof StreamQuery>
 
-export const CloseQuery = closed({
+const CloseQuery = Type.Object({
   ...filters,
   dry_run: Type.Optional(Type.Boolean({ description: 'Counts matches and closes nothing.' }))
 })
 export type CloseQuery = Static<typeof CloseQuery>
+
+/** Returns a schema with the filter of the plugin with paths. */
+function withPathFilter<Q extends TObject>(query: Q, filled: SlotReader) {
+  const added = filled(connectionPathsSlot).map(({ value: { parameter, schema } }) => [
+    parameter,
+    Type.Optional(schema)
+  ])
+  const properties: TProperties = { ...query.properties, ...Object.fromEntries(added) }
+  return Type.Unsafe<Static<Q>>(closed(properties))
+}
+
+export const listQuery = (filled: SlotReader) => withPathFilter(ListQuery, filled)
+export const streamQuery = (filled: SlotReader) => withPathFilter(StreamQuery, filled)
+export const closeQuery = (filled: SlotReader) => withPathFilter(CloseQuery, filled)
 
 const Legs = (description: string, example: number) =>
   orNull(
@@ -98,45 +114,49 @@ const Legs = (description: string, example: number) =>
 const Bytes = (description: string) => Type.Integer({ minimum: 0, description, examples: [1200] })
 const Address = (description: string, example: string) => Type.String({ description, examples: [example] })
 
-export const ConnectionRow = closed(
-  {
-    connection_id: Type.String({
-      description: 'Unique, even across restarts of the agent.',
-      examples: ['01KCD3F0P7Q4Y6Z8V1T5S9R2NA-01KCD3F0P7Q4Y6Z8V1T5S9R2NX-2s']
+const ConnectionProperties = Type.Object({
+  connection_id: Type.String({
+    description: 'Unique, even across restarts of the agent.',
+    examples: ['01KCD3F0P7Q4Y6Z8V1T5S9R2NA-01KCD3F0P7Q4Y6Z8V1T5S9R2NX-2s']
+  }),
+  client_id: ClientId,
+  rule_id: Type.String({ description: 'ULID of a rule.', examples: ['01KCD3F0P7Q4Y6Z8V1T5S9R2NB'] }),
+  rule_name: orNull(Type.String({ description: 'Name of the rule.', examples: ['web'] })),
+  owner: UserId,
+  protocol: Type.Union([Type.Literal('tcp'), Type.Literal('udp')], { description: 'udp: a flow.' }),
+  source: Address('Address of the caller, host:port.', '198.51.100.7:52011'),
+  listen: Address('Local address that the caller connected to.', '203.0.113.1:443'),
+  target: orNull(Address('Address of the target; null: still connecting.', '10.0.0.7:443')),
+  divert: orNull(
+    Type.String({
+      description: 'The plugin that diverts the caller: `target` is not one of the rule.',
+      examples: ['tarpit']
     }),
-    client_id: ClientId,
-    rule_id: Type.String({ description: 'ULID of a rule.', examples: ['01KCD3F0P7Q4Y6Z8V1T5S9R2NB'] }),
-    rule_name: orNull(Type.String({ description: 'Name of the rule.', examples: ['web'] })),
-    owner: UserId,
-    protocol: Type.Union([Type.Literal('tcp'), Type.Literal('udp')], { description: 'udp: a flow.' }),
-    source: Address('Address of the caller, host:port.', '198.51.100.7:52011'),
-    listen: Address('Local address that the caller connected to.', '203.0.113.1:443'),
-    target: orNull(Address('Address of the target; null: still connecting.', '10.0.0.7:443')),
-    divert: orNull(
-      Type.String({
-        description: 'The plugin that diverts the caller: `target` is not one of the rule.',
-        examples: ['tarpit']
-      }),
-      { description: 'null: a target of the rule.' }
-    ),
-    opened_at: timeOf('Time of acceptance.'),
-    bytes_in: Bytes('Delivered to the target.'),
-    bytes_out: Bytes('Delivered to the caller.'),
-    idle_secs: Type.Number({
-      minimum: 0,
-      description: 'Seconds since the last delivered byte.',
-      examples: [0.4]
-    }),
-    rtt_ms: Legs('Round-trip time in ms, as measured by the kernel.', 12.5),
-    retransmits: Legs('Retransmitted segments.', 0),
-    held_by: orNull(
-      Type.String({ description: 'The limit or quota that delays it now.', examples: ['quota ann'] }),
-      { description: 'null: none.' }
-    )
-  },
-  { $id: 'Connection' }
-)
-export type ConnectionRow = Static<typeof ConnectionRow>
+    { description: 'null: a target of the rule.' }
+  ),
+  opened_at: timeOf('Time of acceptance.'),
+  bytes_in: Bytes('Delivered to the target.'),
+  bytes_out: Bytes('Delivered to the caller.'),
+  idle_secs: Type.Number({
+    minimum: 0,
+    description: 'Seconds since the last delivered byte.',
+    examples: [0.4]
+  }),
+  rtt_ms: Legs('Round-trip time in ms, as measured by the kernel.', 12.5),
+  retransmits: Legs('Retransmitted segments.', 0),
+  held_by: orNull(
+    Type.String({ description: 'The limit or quota that delays it now.', examples: ['quota ann'] }),
+    { description: 'null: none.' }
+  )
+})
+export type ConnectionRow = Static<typeof ConnectionProperties>
+
+/** Returns the schema of a row with the properties of the plugin with paths. */
+export function connectionRow(filled: SlotReader) {
+  const added = filled(connectionPathsSlot).map(({ value }) => value.properties)
+  const properties: TProperties = Object.assign({}, ConnectionProperties.properties, ...added)
+  return Type.Unsafe<ConnectionRow>(closed(properties, { $id: 'Connection' }))
+}
 
 export const Counts = closed(
   {
@@ -175,25 +195,29 @@ const ClientStatus = closed({
   matched: orNull(Matched, { description: 'null: unknown.' })
 })
 
-export const ConnectionsEvent = closed(
-  {
-    at: timeOf('Time of the poll.'),
-    matched: Matched,
-    bytes_in: Bytes('Delivered to targets by all matching open connections.'),
-    bytes_out: Bytes('Delivered to callers by all matching open connections.'),
-    clients_answered: Type.Integer({
-      minimum: 0,
-      description: 'Clients included in the figures.',
-      examples: [3]
-    }),
-    clients_silent: Type.Integer({ minimum: 0, description: 'Clients without an answer.', examples: [0] }),
-    clients: Type.Array(ClientStatus, {
-      maxItems: maxClients,
-      description: 'Clients without an answer first, then those with the most connections.'
-    }),
-    connections: Type.Array(ConnectionRow, { maxItems: maxRows, description: 'The first rows by `sort`.' })
-  },
-  { $id: 'LiveConnections' }
-)
-export type ConnectionsEvent = Static<typeof ConnectionsEvent>
+export const connectionsEvent = (filled: SlotReader) =>
+  closed(
+    {
+      at: timeOf('Time of the poll.'),
+      matched: Matched,
+      bytes_in: Bytes('Delivered to targets by all matching open connections.'),
+      bytes_out: Bytes('Delivered to callers by all matching open connections.'),
+      clients_answered: Type.Integer({
+        minimum: 0,
+        description: 'Clients included in the figures.',
+        examples: [3]
+      }),
+      clients_silent: Type.Integer({ minimum: 0, description: 'Clients without an answer.', examples: [0] }),
+      clients: Type.Array(ClientStatus, {
+        maxItems: maxClients,
+        description: 'Clients without an answer first, then those with the most connections.'
+      }),
+      connections: Type.Array(connectionRow(filled), {
+        maxItems: maxRows,
+        description: 'The first rows by `sort`.'
+      })
+    },
+    { $id: 'LiveConnections' }
+  )
+export type ConnectionsEvent = Static<ReturnType<typeof connectionsEvent>>
 export type ClientStatus = Static<typeof ClientStatus>

@@ -5,6 +5,9 @@ const proto = new URL('./connections.proto', import.meta.url)
 
 export const capability: Capability = { id: 'connections', since: '2.0.0' }
 
+/** Of agents that know `Selection.path_words`: others would select all connections. */
+export const pathCapability: Capability = { id: capability.id, since: '2.1.0' }
+
 export const Sort = Type.Union([
   Type.Literal('age'),
   Type.Literal('bytes'),
@@ -13,8 +16,10 @@ export const Sort = Type.Union([
 ])
 export type Sort = Static<typeof Sort>
 
-export const maxRows = 500 // 470 bytes each at most, to fit a frame of 256 KiB
+export const maxRows = 500 // 510 bytes each at most, to fit a frame of 256 KiB
 const maxIds = 1000
+export const maxPathWords = 100
+const maxPath = 128 // as planned
 
 const HostPort = Type.String({ maxLength: 64 }) // host:port
 const RuleId = Type.String({ maxLength: 26 })
@@ -27,7 +32,8 @@ export const Selection = Type.Object({
   source: Type.Optional(Type.String({ maxLength: 64 })),
   target: Type.Optional(Type.String({ maxLength: 64 })),
   target_port: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535 })),
-  ids: Type.Array(Count, { maxItems: maxIds })
+  ids: Type.Array(Count, { maxItems: maxIds }),
+  path_words: Type.Array(Type.String({ minLength: 1, maxLength: maxPath }), { maxItems: maxPathWords })
 })
 export type Selection = Static<typeof Selection>
 
@@ -42,6 +48,7 @@ const Row = Type.Object({
   listen: HostPort,
   target: HostPort,
   divert: Type.Optional(Type.String({ maxLength: 64 })),
+  path: Type.Optional(Type.String({ maxLength: maxPath })), // not with a divert
   age_ms: Count,
   idle_ms: Count,
   bytes_in: Count,

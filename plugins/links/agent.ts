@@ -18,6 +18,7 @@ import { Links } from './agent/links.ts'
 import { linksCommand } from './agent/links-command.ts'
 import { StatusReporter } from './agent/status-reporter.ts'
 import { via } from './fields.ts'
+import { planPath, readPath } from './planned-path.ts'
 import {
   exitObject,
   HopCheck,
@@ -46,15 +47,12 @@ function stateOf(call: AgentCall): State {
   return state
 }
 
-/** The path of a planned target: a target with another key or next client is another target. */
-const pathText = (next: string, key: number): string => `${next} ${key}`
-
 const field = defineField({
   ...via,
   plan({ paths }, draft) {
     draft.targets = draft.targets.map((target, at) => {
       const path = paths.find(each => each.target === at)
-      return path ? { ...target, dialer: 'links', path: pathText(path.next, path.key) } : target
+      return path ? { ...target, dialer: 'links', path: planPath(path) } : target
     })
   }
 })
@@ -112,13 +110,11 @@ export default {
     }
   ],
   async dial({ rule, planned, offset, caller, signal }, call) {
-    const [next = '', key] = (planned.path ?? '').split(' ')
     const asked = {
       owner: rule.owner,
       ruleId: rule.id,
-      key: Number(key),
+      ...readPath(planned.path),
       offset,
-      next,
       isProbe: caller === null,
       signal
     }

@@ -197,6 +197,23 @@ const pushOption = pushOptionsSlot.fill({
   }
 })
 
+interface CarriedRow {
+  readonly via?: readonly string[] | null
+  readonly link_rtt_ms?: number | null
+}
+
+/** --via of the commands of connections, and their columns. */
+const connectionOptions = listOptionSlots.connection.fill({
+  args: {
+    via: Type.Optional(Type.String({ description: 'Connections through this client.', ...clientNames }))
+  },
+  query: ({ via }) => (via === undefined ? {} : { [viaKey]: String(via) }),
+  columns: [
+    ['via', ({ via }: CarriedRow) => via?.join(' > ') ?? '-'],
+    ['link_rtt', ({ link_rtt_ms: ms }: CarriedRow) => ms ?? '-']
+  ]
+})
+
 const documentClients = documentClientsSlot.fill({
   key: viaKey,
   mapClients(value, mapClient) {
@@ -206,4 +223,4 @@ const documentClients = documentClientsSlot.fill({
 })
 
 export const commands = [list, show, set, test, setEndpoint, rotateKey]
-export const fills = [endpointsKind, linksKind, pushOption, documentClients]
+export const fills = [endpointsKind, linksKind, pushOption, connectionOptions, documentClients]

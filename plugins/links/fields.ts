@@ -2,7 +2,7 @@
 import { Type } from 'typebox'
 import type { DeclaredField } from '../../agent/wire/rule-field.ts'
 import type { DeclaredTargetField } from '../../agent/wire/target-field.ts'
-import { capability, Id, maxTargets, TargetKey } from './wire.ts'
+import { capability, Id, maxPath, maxTargets, TargetKey } from './wire.ts'
 
 const examples = [['01KCD3F0P7Q4Y6Z8V1T5S9R2NA']]
 const Client = Type.String({ maxLength: 255 })
@@ -14,7 +14,8 @@ const ViaSent = Type.Object({
     Type.Object({
       target: Type.Integer({ minimum: 0, maximum: maxTargets - 1 }), // index in `RuleSpec.targets`
       next: Id, // the first client of the path
-      key: TargetKey
+      key: TargetKey,
+      others: Type.Array(Id, { maxItems: maxPath - 1 }) // further clients, for lists of connections
     }),
     { maxItems: maxTargets }
   )

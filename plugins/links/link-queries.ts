@@ -2,6 +2,7 @@
 import type { EntityManager } from '@mikro-orm/sql'
 import type { ObjectKey } from '../../kernel/control/managed-objects.ts'
 import { Client } from '../../kernel/identity/entities.ts'
+import { isId } from '../../kernel/platform/id.ts'
 import { rowBatches } from '../../kernel/store/sql/row-batches.ts'
 import { LinkRow } from './entities.ts'
 import type { Pair } from './paths/pairs.ts'
@@ -29,6 +30,13 @@ export async function findPairs(pairs: readonly Pair[], em: EntityManager): Prom
 
 export const linksOf = (clientId: string, em: EntityManager): Promise<LinkRow[]> =>
   em.find(LinkRow, { $or: [{ nearId: clientId }, { farId: clientId }] })
+
+/** Returns the ids of the clients with this id or name. */
+export async function clientIdsOf(client: string, em: EntityManager): Promise<string[]> {
+  const where = isId(client) ? { $or: [{ id: client }, { name: client }] } : { name: client }
+  const found = await em.find(Client, where, { fields: ['id'] })
+  return found.map(({ id }) => id)
+}
 
 /** Returns the ids of links that a rule needs. */
 export async function neededIds(

@@ -4,8 +4,6 @@ import { timestamp } from '../../kernel/base/clock.ts'
 import { Fault } from '../../kernel/base/errors.ts'
 import type { Principal } from '../../kernel/http/principal.ts'
 import type { Call, FieldChange, Resource } from '../../kernel/http/route.ts'
-import { Client } from '../../kernel/identity/entities.ts'
-import { isId } from '../../kernel/platform/id.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import type { SlotReader } from '../../kernel/slot.ts'
 import {
@@ -20,6 +18,7 @@ import { linkNotFound } from './codes.ts'
 import { parseHosts } from './endpoint.ts'
 import { LinkRow } from './entities.ts'
 import { listenerSide, loadParties } from './link-object.ts'
+import { clientIdsOf } from './link-queries.ts'
 import type { LinkRows } from './link-rows.ts'
 import { fieldsIn, type LinkFilter, type LinkRecord, parseNote, type SettingsBody } from './schema.ts'
 import type { LinkReports } from './state/link-reports.ts'
@@ -140,9 +139,7 @@ async function idsOfOwner(owner: string, after: string, em: EntityManager): Prom
 
 /** Returns a condition for the links of clients with this id or name. */
 async function ofClient(client: string, em: EntityManager) {
-  const where = isId(client) ? { $or: [{ id: client }, { name: client }] } : { name: client }
-  const found = await em.find(Client, where, { fields: ['id'] })
-  const ids = { $in: found.map(({ id }) => id) }
+  const ids = { $in: await clientIdsOf(client, em) }
   return { $or: [{ nearId: ids }, { farId: ids }] }
 }
 

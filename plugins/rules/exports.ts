@@ -1,5 +1,6 @@
 // Exports for other plugins.
 
+export * from './api/connection-paths.ts'
 export { type DeliveryOptions, deliveryOptions } from './api/delivery-options.ts'
 export * from './api/explainer.ts'
 export * from './api/path-explainer.ts'

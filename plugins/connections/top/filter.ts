@@ -5,15 +5,19 @@ import { findRuleId } from '../../rules/command-exports.ts'
 const keys = ['source', 'rule', 'client', 'owner', 'protocol', 'target'] as const
 export type Filters = { readonly [K in (typeof keys)[number]]?: string }
 
-/** Returns the filter, or the problem of the text. The server validates the values. */
-export function parseFilter(text: string): Filters | { readonly problem: string } {
+/** Returns the filter, or the problem of the text. The server validates the values. `more`: further keys. */
+export function parseFilter(
+  text: string,
+  more: readonly string[] = []
+): Filters | { readonly problem: string } {
+  const known = [...keys, ...more]
   const pairs = text
     .split(/\s+/)
     .filter(word => word !== '')
     .map(word => [word.slice(0, Math.max(0, word.indexOf('='))), word.slice(word.indexOf('=') + 1)] as const)
-  const wrong = pairs.find(([key, value]) => !keys.some(known => known === key) || value === '')
+  const wrong = pairs.find(([key = '', value]) => !known.includes(key) || value === '')
   if (wrong)
-    return { problem: `write filters as ${keys.join('=, ')}=, each with a value; leave empty for all` }
+    return { problem: `write filters as ${known.join('=, ')}=, each with a value; leave empty for all` }
   return Object.fromEntries(pairs)
 }
 

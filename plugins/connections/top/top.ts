@@ -16,6 +16,7 @@ import { withRates } from './with-rates.ts'
 export interface TopOptions
   extends Pick<CommandCall<object>, 'api' | 'print' | 'signal' | 'onReload' | 'env'> {
   readonly filter: Filters
+  readonly moreFilters: readonly string[] // of other plugins
   readonly sort: ColumnName
   readonly limit: number // maximum number of rows in an event
   readonly once: boolean
@@ -220,7 +221,7 @@ class Top {
   }
 
   #filterBy(text: string): void {
-    const filter = parseFilter(text)
+    const filter = parseFilter(text, this.#options.moreFilters)
     if ('problem' in filter) this.#set({ message: filter.problem })
     else this.#follow(filter)
   }

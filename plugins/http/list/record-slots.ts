@@ -128,7 +128,8 @@ export const listOptionSlots = {
   user: listOptionSlot('users'),
   grant: listOptionSlot('grants'),
   rule: listOptionSlot('rules'),
-  link: listOptionSlot('links')
+  link: listOptionSlot('links'),
+  connection: listOptionSlot('connections')
 }
 
 type FilledOptions<O> = readonly { readonly value: O }[]

@@ -17,7 +17,7 @@ import { loadParties } from '../link-object.ts'
 import { findPairs, pairKey } from '../link-queries.ts'
 import { capability, HopCheck, type HopState, maxPath } from '../wire.ts'
 import { type Hop, hopStep, refusedStep } from './hop-step.ts'
-import { type Pair, pairsOf } from './pairs.ts'
+import { type Pair, pairsOf, pairsOfPath } from './pairs.ts'
 import { targetKey } from './target-key.ts'
 
 interface Services extends Pick<Kernel, 'store' | 'control'> {
@@ -96,7 +96,7 @@ async function explainTarget(
   if (path.length === 0) return null
   const { entryId, links } = stored
   const clients = [entryId, ...path]
-  const pairs = path.map((far, at): Pair => [clients[at] ?? '', far])
+  const pairs = pairsOfPath(entryId, path)
   const linkIds = pairs.map(pair => links.get(pairKey(pair))?.id)
   const key = targetKey(target)
   const answers = await Promise.all(

@@ -45,8 +45,8 @@ const ruleVia = ruleField({
   encode: (_, { targets }) => ({
     paths: agentOrder({ targets }).flatMap((index, target) => {
       const { [index]: one } = targets
-      const next = one?.path?.[0]
-      return one && next !== undefined ? [{ target, next, key: targetKey(one) }] : []
+      const [next, ...others] = one?.path ?? []
+      return one && next !== undefined ? [{ target, next, key: targetKey(one), others }] : []
     })
   })
 })

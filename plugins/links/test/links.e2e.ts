@@ -14,6 +14,15 @@ import {
 } from '../../../test/support/test-cluster.ts'
 import type { LinkRecord } from '../schema.ts'
 
+interface CarriedRow {
+  readonly connection_id: string
+  readonly via: readonly string[] | null
+  readonly link_rtt_ms: number | null
+  readonly target: string | null
+  readonly rtt_ms: { readonly target: number | null } | null
+  readonly retransmits: { readonly target: number | null } | null
+}
+
 const host = '127.0.0.1'
 
 /** Answers each caller with what it sent, in upper case, when the caller has sent its FIN. */
@@ -198,6 +207,53 @@ t.test('a reset of either side reaches the other, and a revoked exit is cut', as
   await cluster.call('POST', `/v1/clients/${agents.get('portable-home')?.clientId}/revoke`)
   t.match(await cut, [{ code: 'ECONNRESET' }])
 })
+
+for (const engine of engines)
+  t.test(`${engine}: a live connection shows its path, and ends with all its legs`, async t => {
+    const [entry, relay, exit] = [`${engine}-entry`, `${engine}-relay`, `${engine}-exit`]
+    const hosts = await startHosts(t, [entry, relay, exit])
+    const { cluster, agents } = hosts
+    for (const name of [entry, relay]) await setEndpoint(hosts, name)
+    const server = createServer(socket => {
+      socket.on('error', () => {})
+      socket.on('data', bytes => void socket.write(bytes))
+      socket.once('close', () => server.emit('closed'))
+    }).listen(0, host)
+    await once(server, 'listening')
+    t.teardown(() => void server.close())
+    const target = { host: 'localhost', port: (server.address() as AddressInfo).port }
+    const direct = await push(hosts, entry, { targets: [{ ...target, host }] })
+    const { port } = await push(hosts, entry, { targets: [target], via: [relay, exit] })
+    const open = async (to: number): Promise<Socket> => {
+      const caller = connect(to, host)
+      caller.write('hello')
+      await once(caller, 'data')
+      return caller
+    }
+    const other = await open(direct.port)
+    const caller = await open(port)
+    const path = [relay, exit].map(name => agents.get(name)?.clientId)
+
+    const all = await cluster.json<CarriedRow[]>('connection', 'list')
+    t.equal(all.length, 2)
+    const rows = await cluster.json<CarriedRow[]>('connection', 'list', '--via', relay)
+    const [row] = rows
+    t.match(rows, [{ via: path, target: `${host}:${target.port}`, link_rtt_ms: Number }])
+    t.match([row?.rtt_ms?.target ?? null, row?.retransmits?.target ?? null], [null, null])
+    t.match(
+      all.find(({ connection_id: id }) => id !== row?.connection_id),
+      { via: null, link_rtt_ms: null }
+    )
+
+    const ends = [once(caller, 'error'), once(server, 'closed')]
+    t.match(await cluster.json('connection', 'close', '--via', exit, '--yes'), { matched: 1, closed: 1 })
+    const closed = performance.now()
+    await Promise.all(ends)
+    t.ok(performance.now() - closed < 1_000)
+    other.write('still there')
+    await once(other, 'data')
+    other.destroy()
+  })
 
 t.test('the reverse tunnel of the README works as shown', async t => {
   const cluster = await testCluster(t)

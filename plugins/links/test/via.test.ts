@@ -22,7 +22,7 @@ t.test('a path is given by names or ids, shown by ids, and sent to each of its c
   t.notOk('path' in made.body.targets[0]!)
   t.same(await app.get(made.body.rule_id), (await app.call<object[]>('GET', '/v1/rules')).body[0])
   const key = targetKey({ ...one, priority: 0, path: [relayId, exitId] })
-  t.same(app.pathsIn(await edge.until(RulePush.name)), [{ target: 0, next: relayId, key }])
+  t.same(app.pathsIn(await edge.until(RulePush.name)), [{ target: 0, next: relayId, key, others: [exitId] }])
   const common = { entry_id: edgeId, entry_name: 'edge', owner: '_operator', ports: 1, prefer_ipv6: true }
   t.same(await partAt(relay), { ...common, targets: [{ key, previous: edgeId, next: exitId }] })
   t.same(await partAt(exit), { ...common, targets: [{ key, previous: relayId, ...one }] })

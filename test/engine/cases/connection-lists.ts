@@ -45,6 +45,35 @@ async function openCallers(t: Test, openEngine: Parameters<EngineCase>[1], count
 }
 
 export const connectionLists: Record<string, EngineCase> = {
+  async 'connections are selected by the planned target of their rule'(t, openEngine) {
+    const { engine, rule, callers } = await openCallers(t, openEngine, 2)
+    const other = await ruleTo([await openTarget(t, echo)])
+    await engine.open(other)
+    const third = await openCaller(t, other.from)
+    third.on('error', () => {}) // reset
+    third.write('x')
+    await once(third, 'data')
+    const matched = (ruleTargets: ConnectionQuery['ruleTargets'] & object): number =>
+      engine.connections({ ...all, ruleTargets }).matched
+
+    t.equal(matched([{ rule: rule.id, target: 0 }]), 2)
+    t.equal(matched([{ rule: other.id, target: 0 }]), 1)
+    t.equal(
+      matched([
+        { rule: other.id, target: 0 },
+        { rule: rule.id, target: 0 }
+      ]),
+      3
+    )
+    t.equal(matched([{ rule: rule.id, target: 1 }]), 0)
+    t.equal(matched([]), 0)
+
+    const { sort: _, after: __, limit: ___, ...selection } = all
+    const ended = new Promise(resolve => third.once('close', resolve))
+    t.equal(engine.endConnections({ ...selection, ruleTargets: [{ rule: other.id, target: 0 }] }), 1)
+    await ended
+    t.notOk(callers.some(({ destroyed }) => destroyed))
+  },
   async 'a row has the caller, the target and the delivered bytes'(t, openEngine) {
     const { engine, rule, target, callers } = await openCallers(t, openEngine, 1)
 
