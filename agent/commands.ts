@@ -9,7 +9,7 @@ import { askAgent } from './local/ask-agent.ts'
 import { runningArgs, stateDirOf } from './local/running-args.ts'
 import type { AgentStatus } from './local/status-command.ts'
 import type { AgentStart } from './main.ts'
-import type { ObjectFailure } from './plugin.ts'
+import type { ObjectFailure, StatusRow } from './plugin.ts'
 import { readUri } from './stream/read-uri.ts'
 
 const commonArgs = {
@@ -92,7 +92,8 @@ export const commands: readonly Command[] = [
     needs: 'nothing',
     async run({ args, env, print }) {
       const status = await askAgent(stateDirOf(args, env), { command: 'status', args: {} }, systemClock)
-      print.data(status as AgentStatus, statusColumns) // the agent's own command returns it
+      const known = status as AgentStatus // the agent's own command returns it
+      print.data(known, [...statusColumns, ...listColumns(known)])
     }
   })
 ]
@@ -119,6 +120,19 @@ const statusColumns: readonly Column<AgentStatus>[] = [
   ['plugins', ({ plugins }) => plugins.map(({ name }) => name).join(', ')],
   ['capabilities', ({ plugins }) => plugins.flatMap(({ capabilities }) => pairs(capabilities)).join(', ')]
 ]
+
+const ownLists = ['not_in_force', 'plugins']
+
+/** Returns a column for each list of a plugin. */
+const listColumns = (status: AgentStatus): Column<AgentStatus>[] =>
+  Object.entries(status).flatMap(([name, rows]) =>
+    Array.isArray(rows) && !ownLists.includes(name) ? [[name, () => rows.map(rowText).join('; ') || '-']] : []
+  )
+
+const rowText = (row: StatusRow): string =>
+  Object.values(row)
+    .filter(value => value !== null)
+    .join(' ')
 
 const textOf = ({ kind, id, reason, message }: ObjectFailure): string =>
   `${kind} ${id} ${reason} (${message})`

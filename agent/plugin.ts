@@ -106,6 +106,11 @@ export interface AgentPlugin {
    * filters of a plan are explained elsewhere.
    */
   explain?(asked: AskedCaller, call: AgentCall): readonly ExplainStep[]
+  /**
+   * Returns lists that `sluice agent status` shows after the agent's own state, by name: {links: [...]}. At most 100 rows of
+   * each are shown. After an error they are missing.
+   */
+  status?(call: AgentCall): Readonly<Record<string, readonly StatusRow[]>>
   /** Commands that run in the agent, for the operator of its host: `sluice agent <name>`. */
   readonly commands?: readonly AgentCommand[]
   /**
@@ -114,6 +119,9 @@ export interface AgentPlugin {
    */
   start?(scope: AgentScope): Promise<void>
 }
+
+/** A row in `sluice agent status`: its values are shown in order. */
+export type StatusRow = Readonly<Record<string, string | number | null>>
 
 export type AgentPhase = 'up' | 'reloading' | 'stopping'
 

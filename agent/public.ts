@@ -48,6 +48,7 @@ export {
   type RecentRefusals,
   type RulePath,
   type RuleSpec,
+  type StatusRow,
   type TargetDial,
   type TargetEvent,
   type TargetShare,

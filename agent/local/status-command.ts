@@ -1,12 +1,15 @@
 // The command `sluice agent status` of a running agent.
 import { timestamp } from '../../kernel/base/clock.ts'
 import type { AgentOptions, Components } from '../components.ts'
-import { type AgentPlugin, capabilitiesOf, type ObjectFailure } from '../plugin.ts'
+import { type AgentCall, type AgentPlugin, capabilitiesOf, type ObjectFailure } from '../plugin.ts'
 import type { ServerConnection } from '../stream/server-connection.ts'
 import { ruleKind } from '../wire/rule-kind.ts'
 import type { LocalCommand } from './control-socket.ts'
 
-export interface AgentStatus {
+/** The state of the agent, and lists of its plugins by their names. */
+export type AgentStatus = OwnStatus & Readonly<Record<string, unknown>>
+
+interface OwnStatus {
   readonly client_id: string
   readonly client_name: string
   readonly server_endpoint: string
@@ -48,6 +51,7 @@ function statusOf({ options, components, connection, plugins }: Running): AgentS
   const failed = objects.notInForce()
   const active = call.takeSample().rules.flatMap(({ ports }) => ports.map(port => port.active))
   return {
+    ...listsOf(plugins(), call),
     client_id: bundle.client_id,
     client_name: bundle.client_name,
     server_endpoint: endpoint,
@@ -68,4 +72,10 @@ function statusOf({ options, components, connection, plugins }: Running): AgentS
     ].slice(0, maxShown),
     plugins: plugins().map(plugin => ({ name: plugin.name, capabilities: capabilitiesOf(plugin) }))
   }
+}
+
+/** Returns the first rows of each list of the plugins. */
+function listsOf(plugins: readonly AgentPlugin[], call: AgentCall): Record<string, unknown> {
+  const lists = plugins.flatMap(plugin => Object.entries(plugin.status?.(call) ?? {}))
+  return Object.fromEntries(lists.map(([name, rows]) => [name, rows.slice(0, maxShown)]))
 }

@@ -59,6 +59,7 @@ export function guardPlugin(plugin: AgentPlugin, log: Log, config: unknown): Age
     ...(plugin.metrics && {
       metrics: async call => (await runAs(name, () => plugin.metrics?.(guard.call(call)))) ?? []
     }),
+    ...(plugin.status && { status: call => guardStatus(plugin, guard, call) }),
     ...(plugin.explain && {
       explain: (asked, call) =>
         guard.orRefuse('explain', () => plugin.explain?.(asked, guard.call(call)) ?? [])
@@ -77,6 +78,17 @@ export function guardPlugin(plugin: AgentPlugin, log: Log, config: unknown): Age
         })
       )
   }
+}
+
+type Lists = ReturnType<NonNullable<AgentPlugin['status']>>
+
+/** Returns no lists after an error. */
+function guardStatus(plugin: AgentPlugin, guard: Guard, call: AgentCall): Lists {
+  let lists: Lists = {}
+  void guard.orLog('status', () => {
+    lists = plugin.status?.(guard.call(call)) ?? {}
+  })
+  return lists
 }
 
 /** Never rejects: an error is the failure 'internal'. */

@@ -15,7 +15,7 @@ import { openLinkEvents } from './agent/link-events.ts'
 import { LinkKeys } from './agent/link-keys.ts'
 import { linkMetrics } from './agent/link-metrics.ts'
 import { Links } from './agent/links.ts'
-import { linksCommand } from './agent/links-command.ts'
+import { linkStatus, linksCommand } from './agent/links-command.ts'
 import { StatusReporter } from './agent/status-reporter.ts'
 import { via } from './fields.ts'
 import { planPath, readPath } from './planned-path.ts'
@@ -133,6 +133,7 @@ export default {
   async stopping(call) {
     await stateOf(call).links.drained()
   },
+  status: call => ({ links: linkStatus(stateOf(call).links.all) }),
   metrics: call => linkMetrics(stateOf(call).links.all, call.clientId),
   commands: [linksCommand(call => stateOf(call).links.all)],
   async start({ call, defer }) {

@@ -3,9 +3,11 @@ import { Type } from '../../kernel/cli/args.ts'
 import { type Api, defineCommand } from '../../kernel/cli/command.ts'
 import { isId } from '../../kernel/platform/id.ts'
 import { ClientArg, clientNames, findClient, findClientId } from '../clients/command-exports.ts'
+import { checkSlot } from '../doctor/exports.ts'
 import { addedArgs, addedColumns, addedQuery, listOptionSlots } from '../http/command-exports.ts'
 import { documentClientsSlot, pushOptionsSlot } from '../rules/command-exports.ts'
 import { linkNotFound } from './codes.ts'
+import { linkCheck } from './doctor-check.ts'
 import { endpointsKind, linksKind } from './document-kinds.ts'
 import type { LinkRecord } from './schema.ts'
 
@@ -223,4 +225,11 @@ const documentClients = documentClientsSlot.fill({
 })
 
 export const commands = [list, show, set, test, setEndpoint, rotateKey]
-export const fills = [endpointsKind, linksKind, pushOption, connectionOptions, documentClients]
+export const fills = [
+  endpointsKind,
+  linksKind,
+  pushOption,
+  connectionOptions,
+  documentClients,
+  checkSlot.fill(linkCheck)
+]

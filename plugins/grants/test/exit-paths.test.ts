@@ -28,7 +28,9 @@ const script = {
 
 /** The clients entry and office with agents that support links; ada may listen on entry. */
 async function open(t: Test) {
-  const app = await grantsFixture(t, { plugins: [...plugins, 'cli', 'groups', 'links'] })
+  const app = await grantsFixture(t, {
+    plugins: [...plugins, 'cli', 'advertised-endpoint', 'doctor', 'groups', 'links']
+  })
   const entryId = await app.enroll('entry')
   const officeId = await app.enroll('office')
   await app.call('PATCH', `/v1/clients/${officeId}`, { link: {} })

@@ -181,6 +181,13 @@ export class AgentLink {
     else this.#begin()
   }
 
+  /** Dials now if this end may dial. Resolves after the attempt. A peer with a wrong key keeps its pause. */
+  async retry(): Promise<void> {
+    const { primary, hasFallback } = this.#roles
+    const mayDial = primary === 'dialer' || hasFallback
+    if (mayDial && !this.#isDraining && this.#failure !== 'pin_mismatch') await this.#attempt()
+  }
+
   /** Cuts all connections: the link was removed or revoked. */
   close(): void {
     this.#isClosed = true

@@ -158,7 +158,17 @@ t.test('a refusal fails a new rule, and undoes a change, also a late one, with a
     fills: [journalEntrySlot.fill(async entry => void entries.push(entry))]
   })
   const app = await viaFixture(t, {
-    plugins: ['users', 'clients', 'rules', 'multi-target', 'links', recorder]
+    plugins: [
+      'users',
+      'clients',
+      'rules',
+      'multi-target',
+      'cli',
+      'advertised-endpoint',
+      'doctor',
+      'links',
+      recorder
+    ]
   })
   const { exit: exitId, other: otherId } = app.ids
   await app.agent('edge')
@@ -238,7 +248,9 @@ t.test('without the plugin, rules with paths fail, and return with it', async t 
   t.match(await app.patch(id, { listen_port: 9 }), refusal(422, 'field_not_loaded'))
   await edge.close()
 
-  await app.restart({ plugins: ['users', 'clients', 'rules', 'multi-target', 'links'] })
+  await app.restart({
+    plugins: ['users', 'clients', 'rules', 'multi-target', 'cli', 'advertised-endpoint', 'doctor', 'links']
+  })
   await Promise.all([app.agent('edge'), app.agent('exit')])
   for (const one of [id, other])
     await until(

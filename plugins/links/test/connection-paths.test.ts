@@ -26,7 +26,7 @@ const target = { host: '10.0.0.1', port: 80 }
 
 /** A rule of ann on edge that leads through relay to exit; its agent reports `rows`. */
 async function open(t: Test, since = pathCapability.since) {
-  const app = await viaFixture(t, { plugins: [...plugins, 'grants', 'cli', 'connections'] })
+  const app = await viaFixture(t, { plugins: [...plugins, 'grants', 'connections'] })
   const { ids } = app
   const rows: Partial<Row>[] = []
   const asked: Selection[] = []

@@ -33,6 +33,8 @@ export const plugins = [
   'grants',
   'metrics',
   'apply',
+  'advertised-endpoint',
+  'doctor',
   'links'
 ]
 

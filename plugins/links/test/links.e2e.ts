@@ -255,6 +255,34 @@ for (const engine of engines)
     other.destroy()
   })
 
+// The title is a part of the path of the agent's socket, which is limited.
+t.test('agents show links', async t => {
+  const hosts = await startHosts(t, ['native-hub', 'native-home'])
+  const { cluster, agents } = hosts
+  await setEndpoint(hosts, 'native-hub')
+  const { port } = await push(hosts, 'native-hub', {
+    targets: [{ host, port: await openTarget(t) }],
+    via: 'native-home'
+  })
+  t.equal(await ask(port, 'up'), 'UP')
+  const { stateDir = '' } = agents.get('native-hub') ?? {}
+  const onHub = (...command: string[]) => cluster.cli(['agent', ...command, '--state-dir', stateDir])
+  const find = async () => {
+    const { stdout } = await onHub('doctor', '--output', 'json')
+    return (JSON.parse(stdout) as { check: string }[]).filter(({ check }) => check === 'links')
+  }
+
+  t.match((await onHub('status')).stdout, /links +native-home near up/)
+  t.match(await find(), [{ status: 'ok', message: '1 link works' }])
+
+  const home = agents.get('native-home')
+  home?.agent.signal('SIGKILL')
+  await home?.agent.exit
+  await agents.get('native-hub')?.agent.until('link.down')
+  t.match((await onHub('status')).stdout, /links +native-home near down/)
+  t.match(await find(), [{ id: 'link.unreachable', status: 'fail', message: /^native-home / }])
+})
+
 t.test('the reverse tunnel of the README works as shown', async t => {
   const cluster = await testCluster(t)
   for (const name of ['hub', 'office']) await startAgent(t, cluster, name)

@@ -25,6 +25,9 @@ export const plugins = [
   'port-range',
   'groups',
   'labels',
+  'cli',
+  'advertised-endpoint',
+  'doctor',
   'links'
 ]
 

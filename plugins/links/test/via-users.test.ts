@@ -6,7 +6,17 @@ import { refusal, type ViaRule, viaFixture } from './via-fixture.ts'
 /** Ada may place rules on `edge`, and use `exit`. */
 async function open(t: Test) {
   const app = await viaFixture(t, {
-    plugins: ['users', 'clients', 'rules', 'multi-target', 'grants', 'links']
+    plugins: [
+      'users',
+      'clients',
+      'rules',
+      'multi-target',
+      'grants',
+      'cli',
+      'advertised-endpoint',
+      'doctor',
+      'links'
+    ]
   })
   await Promise.all([app.agent('edge'), app.agent('exit'), app.agent('other'), app.agent('relay')])
   const ada = await app.user('ada')

@@ -171,7 +171,17 @@ t.test('a client on the path must not be revoked, and be connected and capable',
 
 t.test('a rule for UDP has no path, because no agent carries datagrams', async t => {
   const app = await viaFixture(t, {
-    plugins: ['users', 'clients', 'rules', 'multi-target', 'udp', 'links']
+    plugins: [
+      'users',
+      'clients',
+      'rules',
+      'multi-target',
+      'udp',
+      'cli',
+      'advertised-endpoint',
+      'doctor',
+      'links'
+    ]
   })
   await app.agent('edge', { capabilities: { link: '1.0.0', 'rule.udp': '9.0.0', 'rule.targets': '9.0.0' } })
   await app.agent('exit')
