@@ -5,7 +5,7 @@ import { type Static, Type } from 'typebox'
 import { earliest } from '../../kernel/base/clock.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { afterCommit } from '../../kernel/store/after-commit.ts'
-import type { RecordAs } from '../http/exports.ts'
+import { openHasRows, type RecordAs } from '../http/exports.ts'
 import { type Rules, shownStateSlot } from '../rules/exports.ts'
 import { isCovered } from './coverage.ts'
 import { Grant, LostRule } from './entities.ts'
@@ -102,17 +102,20 @@ async function uncoveredAmong(
 }
 
 /** Shows the rules as paused. A rule that its user paused is shown as such. */
-export const lostState = shownStateSlot.fillWith(({ rules }: Pick<Deps, 'rules'>) => ({
-  state: 'paused',
-  port: 'reserved',
-  async load(shown, em) {
-    if (shown.length === 0) return new Map()
-    const rows = await em.find(LostRule, { rule: { $in: shown.map(({ id }) => id) } })
-    const lost = await uncoveredAmong(
-      rules,
-      rows.map(({ rule }) => rule),
-      em
-    )
-    return new Map(lost.map(({ id }) => [id, grantLost]))
+export const lostState = shownStateSlot.fillWith(({ rules, store }: Pick<Deps, 'rules' | 'store'>) => {
+  const hasLost = openHasRows(store, LostRule)
+  return {
+    state: 'paused',
+    port: 'reserved',
+    async load(shown, em) {
+      if (shown.length === 0 || !(await hasLost(em))) return new Map()
+      const rows = await em.find(LostRule, { rule: { $in: shown.map(({ id }) => id) } })
+      const lost = await uncoveredAmong(
+        rules,
+        rows.map(({ rule }) => rule),
+        em
+      )
+      return new Map(lost.map(({ id }) => [id, grantLost]))
+    }
   }
-}))
+})

@@ -38,6 +38,7 @@ export {
   resourceChanged,
   unknownField
 } from './codes.ts'
+export { openHasRows } from './list/has-rows.ts'
 export { IdFilter, UserFilter } from './list/id-filter.ts'
 export { defineList, type Listing, type PagedRows } from './list/list-route.ts'
 export { listFilters, recordFields } from './list/record-fields.ts'

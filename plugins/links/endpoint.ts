@@ -7,7 +7,7 @@ import { closed, orNull } from '../../kernel/http/schema.ts'
 import { Client } from '../../kernel/identity/entities.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { isBareHost } from '../clients/exports.ts'
-import { type RecordField, seesAll } from '../http/exports.ts'
+import { openHasRows, type RecordField, seesAll } from '../http/exports.ts'
 import { type PortReservation, portInUse, type Rules } from '../rules/exports.ts'
 import { invalidLink } from './codes.ts'
 import { LinkEndpoint } from './entities.ts'
@@ -189,13 +189,10 @@ async function requireFreePort(
 
 /** Rules must not have the port of their client's endpoint. */
 export function openPortReservation({ store }: Pick<Kernel, 'store'>): PortReservation {
-  const hasEndpoints = store.remembered([LinkEndpoint.meta.tableName], async (_, em) => {
-    const some = await em.find(LinkEndpoint, {}, { fields: ['clientId'], limit: 1 })
-    return some.length > 0
-  })
+  const hasEndpoints = openHasRows(store, LinkEndpoint)
   return {
     async load(clientIds, em) {
-      if (!(await hasEndpoints('', em))) return new Map()
+      if (!(await hasEndpoints(em))) return new Map()
       const found = await em.find(LinkEndpoint, { clientId: { $in: [...clientIds] } })
       return new Map(found.map(({ clientId, port }) => [clientId, [port]]))
     }

@@ -5,6 +5,7 @@ import { newId } from '../../kernel/platform/id.ts'
 import type { Kernel } from '../../kernel/plugin.ts'
 import { afterCommit } from '../../kernel/store/after-commit.ts'
 import { rowBatches } from '../../kernel/store/sql/row-batches.ts'
+import { openHasRows } from '../http/exports.ts'
 import type { FollowedRule, RuleCore, RuleFollower } from '../rules/exports.ts'
 import { LinkRow, LinkUse } from './entities.ts'
 import { requireEndpoints, requireRoom } from './link-checks.ts'
@@ -28,13 +29,10 @@ type Services = Pick<Kernel<typeof keys>, 'config' | 'clock' | 'store'> & {
 
 export function openRuleLinks(services: Services): RuleLinks {
   const { linkRows, store } = services
-  const hasUses = store.remembered([LinkUse.meta.tableName], async (_, em) => {
-    const some = await em.find(LinkUse, {}, { fields: ['ruleId'], limit: 1 })
-    return some.length > 0
-  })
+  const hasUses = openHasRows(store, LinkUse)
   /** Asks nothing while no rule uses a link. */
   const usesOf = async (rules: readonly Pick<RuleCore, 'id'>[], em: EntityManager) =>
-    (await hasUses('', em)) ? readUses(rules, em) : []
+    (await hasUses(em)) ? readUses(rules, em) : []
 
   async function removeUses(uses: readonly LinkUse[], em: EntityManager): Promise<void> {
     if (uses.length === 0) return

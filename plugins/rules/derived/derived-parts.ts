@@ -8,6 +8,7 @@ import type { Kernel } from '../../../kernel/plugin.ts'
 import { afterCommit } from '../../../kernel/store/after-commit.ts'
 import { rowBatches } from '../../../kernel/store/sql/row-batches.ts'
 import type { Clients } from '../../clients/exports.ts'
+import { openHasRows } from '../../http/exports.ts'
 import { belongsOnAgent, isInForce, objectKeyOf } from '../delivery/rule-states.ts'
 import { DerivedPartRow, isGroupRule, nothingPending, type Rule } from '../entities.ts'
 import type { keys } from '../settings.ts'
@@ -68,13 +69,10 @@ const isNeverSent = ({ state, activatedAt }: Rule): boolean => state === 'failed
 
 export function openDerivedParts(services: Services): DerivedParts {
   const { control, filled, store } = services
-  const hasParts = store.remembered([DerivedPartRow.meta.tableName], async (_, em) => {
-    const some = await em.find(DerivedPartRow, {}, { fields: ['rule'], limit: 1 })
-    return some.length > 0
-  })
+  const hasParts = openHasRows(store, DerivedPartRow)
   /** Asks nothing about one rule while no rule has a part. */
   const findParts = async (ruleIds: readonly string[], where: object, em: EntityManager) =>
-    ruleIds.length === 1 && !(await hasParts('', em)) ? [] : readParts(ruleIds, where, em)
+    ruleIds.length === 1 && !(await hasParts(em)) ? [] : readParts(ruleIds, where, em)
   const objects = (): LoadedDerivedObject[] => filled(derivedObjectSlot).map(({ value }) => value)
   const isLoaded = ({ kind }: Key): boolean => objects().some(object => object.kind === kind)
 
