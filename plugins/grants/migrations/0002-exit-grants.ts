@@ -8,7 +8,7 @@ export class Grants0002 extends Migration {
     this.addSql(`alter table "grants" add column "entries" ${json} null`)
     this.addSql('alter table "grants" add column "source" varchar(40) null')
     this.addSql(`create table "grants_lost_rule" (
-      "rule_id" varchar(26) not null primary key references "rules" ("id") on delete cascade,
+      "rule_id" varchar(26) not null primary key references "rules" ("id") on update cascade on delete cascade,
       "actor" varchar(32) not null,
       "lost_at" bigint not null)`)
     this.addSql('create index "grants_lost_rule_lost_at_index" on "grants_lost_rule" ("lost_at")')
