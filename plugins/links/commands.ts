@@ -3,12 +3,11 @@ import { Type } from '../../kernel/cli/args.ts'
 import { type Api, defineCommand } from '../../kernel/cli/command.ts'
 import { isId } from '../../kernel/platform/id.ts'
 import { ClientArg, clientNames, findClient, findClientId } from '../clients/command-exports.ts'
-import { checkSlot } from '../doctor/exports.ts'
+import { checkSlot, defineCheck } from '../doctor/exports.ts'
 import { addedArgs, addedColumns, addedQuery, listOptionSlots } from '../http/command-exports.ts'
 import { documentClientsSlot, pushOptionsSlot } from '../rules/command-exports.ts'
-import { linkNotFound } from './codes.ts'
-import { linkCheck } from './doctor-check.ts'
 import { endpointsKind, linksKind } from './document-kinds.ts'
+import type { FindingId } from './judge-links.ts'
 import type { LinkRecord } from './schema.ts'
 
 const columns = ['link_id', 'entry', 'exit', 'state', 'state_reason', 'rtt_ms', 'loss_percent', 'rules']
@@ -36,7 +35,7 @@ async function findLinkId(api: Api, link: string): Promise<string> {
     )
   )
   const [only] = found
-  if (!only) throw new Fault(linkNotFound, `there is no link ${link}`)
+  if (!only) throw new Fault((await import('./codes.ts')).linkNotFound, `there is no link ${link}`)
   if (found.length === 1) return only.link_id
   throw new Fault(
     wrongUsage,
@@ -222,6 +221,31 @@ const documentClients = documentClientsSlot.fill({
     if (Array.isArray(value)) return value.map(mapClient)
     return value == null ? value : mapClient(value)
   }
+})
+
+export const linkCheck = defineCheck<FindingId>({
+  name: 'links',
+  roles: ['server', 'agent'],
+  findings: {
+    'link.unreachable': {
+      status: 'fail',
+      when: 'a link is down: its dialer does not reach the listener',
+      remedy:
+        'check address, firewall and port forwarding of the listener, or set its endpoint: sluice client set-link CLIENT'
+    },
+    'link.pin': {
+      status: 'fail',
+      when: 'a link is down: another key answers than the server says',
+      remedy: 'connect both agents to the server; if it stays, somebody answers at that address in its place'
+    },
+    'link.port': {
+      status: 'fail',
+      when: 'a link is down: its listener cannot open the port of its endpoint',
+      remedy:
+        'free the port, allow it in allow_ports of the agent, or choose another: sluice client set-link CLIENT --port N'
+    }
+  },
+  run: async context => (await import('./judge-links.ts')).judgeLinks(context) // loads slowly
 })
 
 export const commands = [list, show, set, test, setEndpoint, rotateKey]

@@ -206,7 +206,7 @@ t.test('a probe of the rule dials without a caller and uses no connection', asyn
   const paths = now.call?.paths
   const probed = connection()
   now.answer = () => probed.dialed
-  t.same(await paths?.probe(rule_id, 1), { failure: null })
+  t.same(await paths?.probe(rule_id, 1), { failure: null, reached: { address: '10.1.2.3' } })
   t.same(probed.done, ['canceled'])
   t.match(dials, [{ target: 1, planned: far, offset: 0, caller: null }])
   now.answer = () => ({ ok: false, reason: 'far_down', isRefusal: true })

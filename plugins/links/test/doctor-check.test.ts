@@ -7,7 +7,7 @@ import { type KitServer, runAgent, testServer } from '../../../kit/public.ts'
 import type { DoctorContext, Finding } from '../../doctor/exports.ts'
 import { until } from '../../rules/test/fixture.ts'
 import { makeLinkCertificate } from '../agent/transport/make-link-certificate.ts'
-import { linkCheck } from '../doctor-check.ts'
+import { linkCheck } from '../commands.ts'
 import { echo, freePort, linkOf, openClient, openTarget, setLink } from './agent-world.ts'
 import { linksFixture, status } from './fixture.ts'
 
