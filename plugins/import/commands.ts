@@ -44,7 +44,7 @@ const importCommand = defineCommand({
     exit: Type.Optional(
       Type.String({
         description:
-          'Client that dials the targets of all rules (via); default: the frpc or the client of rathole, else none.'
+          'Client that dials the targets of all rules (via); default: the frpc, the client of rathole or the chain of gost, else none.'
       })
     ),
     owner: Type.Optional(Type.String({ description: 'user_id of the owner of all rules.' })),

@@ -137,13 +137,12 @@ export class Conversion {
     const usable: DraftTarget[] = []
     for (const { via: given, ...target } of targets) {
       const host = parseTargetHost(target.host)
-      const via = this.#options.exit ?? given
-      const isPath = via !== undefined && via !== (this.#options.client ?? client)
-      const key = `${host} ${target.kind} ${target.port} ${isPath ? via : ''}`
+      const via = pathAfter(this.#options.client ?? client, this.#options.exit ?? given)
+      const key = `${host} ${target.kind} ${target.port} ${nameOf(via)}`
       if (host === null) this.verdicts.refuse(target.statement, 'target_host')
       else if (seen.has(key)) this.verdicts.approximate(target.statement, 'duplicate_target', null)
       else if (usable.length === maxTargets) this.verdicts.refuse(target.statement, 'limit')
-      else usable.push({ ...target, host, ...(isPath && { via }) })
+      else usable.push({ ...target, host, ...(via !== undefined && { via }) })
       seen.add(key)
     }
     return usable
@@ -156,11 +155,11 @@ export class Conversion {
     const balance = isWeighted ? 'weighted' : draft.balance
     const isTcp = draft.protocol === 'tcp'
     const [first, ...others] = piece.targets
-    const isOnePath = others.every(({ via }) => via === first?.via)
+    const isOnePath = others.every(({ via }) => nameOf(via) === nameOf(first?.via))
     const targets = piece.targets.map(({ host, finalPort, priority, via }, at) => ({
       host,
       port: finalPort,
-      ...(!isOnePath && via !== undefined && { via }),
+      ...(!isOnePath && via !== undefined && { via: shortest(via) }),
       ...(several && { priority }),
       ...(several && weights[at] !== 1 && { weight: weights[at] })
     }))
@@ -172,7 +171,7 @@ export class Conversion {
       listen_port: piece.from,
       listen_port_end: piece.to > piece.from ? piece.to : undefined,
       protocol: isTcp ? undefined : 'udp',
-      via: isOnePath ? first?.via : undefined,
+      via: isOnePath ? shortest(first?.via) : undefined,
       prefer_ipv6: draft.preferIpv6 || undefined,
       paused: draft.isPaused || undefined,
       sni_pattern: draft.sniPattern ?? undefined,
@@ -203,7 +202,7 @@ export class Conversion {
       ? this.#joinShared(draft, `${group}/${piece.from}`, ports, { at, text })
       : holderOf(ports, piece)
     if (holder !== null) return this.#texts[holder] === text ? holder : null
-    for (const { via } of piece.targets) if (via !== undefined) this.#exits.add(via)
+    for (const name of piece.targets.flatMap(({ via = [] }) => via)) this.#exits.add(name)
     ports.fill(at + 1, piece.from, piece.to + 1)
     this.rules.push(entry)
     this.#texts.push(text)
@@ -264,6 +263,22 @@ export class Conversion {
     else this.verdicts.approximate(statement, reason, place)
   }
 }
+
+/** Returns the part of a path after the client that listens; undefined if there is none. */
+function pathAfter(
+  client: string,
+  path: string | readonly string[] | undefined
+): readonly string[] | undefined {
+  const names = path === undefined ? [] : [path].flat()
+  const rest = names.slice(names.lastIndexOf(client) + 1)
+  return rest.length > 0 ? rest : undefined
+}
+
+/** Names of clients have no spaces. */
+const nameOf = (path: readonly string[] | undefined): string => path?.join(' ') ?? ''
+
+const shortest = (path: readonly string[] | undefined): string | readonly string[] | undefined =>
+  path?.length === 1 ? path[0] : path
 
 /** True for rules that share a port by TLS name. */
 const isNamed = ({ sniPattern, isSniFallback }: RuleDraft): boolean => sniPattern !== null || isSniFallback
@@ -327,7 +342,7 @@ const withoutEqualTargets = (pieces: readonly Piece[]): Piece[] =>
   pieces.map(piece => {
     const seen = new Set<string>()
     const targets = piece.targets.filter(({ host, finalPort, via }) => {
-      const key = `${host} ${finalPort} ${via ?? ''}`
+      const key = `${host} ${finalPort} ${nameOf(via)}`
       const isNew = !seen.has(key)
       seen.add(key)
       return isNew

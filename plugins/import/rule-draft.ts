@@ -12,7 +12,7 @@ export interface DraftTarget {
   readonly kind: 'fixed' | 'shifted'
   readonly priority: number // used with several targets
   readonly weight: number
-  readonly via?: string // the client that dials it; by default, that of the rule
+  readonly via?: readonly string[] // the clients on the path, the last one dials; by default, that of the rule
   readonly statement: Statement
   /** Named if the target differs from the source. */
   readonly reason: Reason | null

@@ -6,7 +6,7 @@ import type { Note } from './rule-draft.ts'
 import type { Node, Scalar, TableNode } from './structured-file.ts'
 
 const secretKey =
-  /pass(word|wd|phrase)?$|pwd$|secret|token|^auth$|credential|private_?key|group_?key|^key$|^psk$/i
+  /(?<!by)pass(word|wd|phrase)?$|pwd$|secret|token|^auth$|credential|private_?key|group_?key|^key$|^psk$/i
 const userInUrl = /(:\/\/|")[^\s"'@]{1,512}@/g
 
 export interface Taken {

@@ -470,7 +470,7 @@ class FrpConversion {
       kind: place.kind,
       priority: 0,
       weight: 1,
-      via: side.exit,
+      via: [side.exit],
       statement: localPort?.statement ?? statement,
       reason: null
     }

@@ -1,6 +1,7 @@
 // gost: TCP and UDP forwarding of YAML and JSON files, and of command lines with -L and -F.
 import { isAnyAddress, type Ports, parsePorts, parsePrefix, splitHostPort } from '../address.ts'
 import { addressSteps, type Conversion } from '../conversion.ts'
+import { followWay, GostChains, GostNodes, type GostWay, type NamedTable, wayOf } from '../gost-chains.ts'
 import type { Reason } from '../reasons.ts'
 import type { Statement } from '../report.ts'
 import { addNotes, anySource, type Note, openDraft, type RuleDraft } from '../rule-draft.ts'
@@ -12,15 +13,29 @@ import { TableReader } from '../table-reader.ts'
 type Forward = 'tcp' | 'udp'
 
 export function convertGost(files: readonly SourceFile[], conversion: Conversion): void {
+  const nodes = new GostNodes(files)
   for (const file of files) {
-    if (/^\s*(?:\S*gost\s|-[A-Z])/m.test(firstLine(file.text))) convertLines(file, conversion)
-    else convertFile(file, conversion)
+    if (isLines.test(firstLine(file.text))) convertLines({ file, conversion, nodes })
+    else convertFile({ file, conversion, nodes })
   }
 }
 
+/** A command line, perhaps after a prompt. */
+const isLines = /^\s*(?:[$#]\s+)?(?:sudo\s+)?(?:\S*gost(?:\.exe)?\s|-[A-Z])/
+
 /** Returns the first line that is neither empty nor a comment. */
 const firstLine = (text: string): string =>
-  text.split('\n').find(line => line.trim() !== '' && !line.trimStart().startsWith('#')) ?? ''
+  text.split('\n').find(line => line.trim() !== '' && !isComment(line)) ?? ''
+
+/** `# gost -L ...` is a command after a prompt. */
+const isComment = (line: string): boolean =>
+  line.trimStart().startsWith('#') && !/^\s*#\s+\S*gost\s+-/.test(line)
+
+interface Input {
+  readonly file: SourceFile
+  readonly conversion: Conversion
+  readonly nodes: GostNodes
+}
 
 // Files
 
@@ -32,7 +47,15 @@ interface Named {
   readonly rlimiters: ReadonlyMap<string, NamedTable>
 }
 
-function convertFile(file: SourceFile, conversion: Conversion): void {
+/** A file, and the objects that its services name. */
+interface FileContext extends Input {
+  readonly limits: Limits
+  readonly chains: GostChains
+  readonly targets: Map<string, readonly ForwardNode[]> // of hops
+}
+
+function convertFile(input: Input): void {
+  const { file, conversion } = input
   const root = new TableReader(parseStructured(file, 'yaml'), file.name, conversion)
   const named = {
     admissions: byName(root, 'admissions'),
@@ -41,25 +64,23 @@ function convertFile(file: SourceFile, conversion: Conversion): void {
     rlimiters: byName(root, 'rlimiters')
   }
   const limits = new Limits(named, conversion)
-  for (const service of root.takeTables('services')) addService(service, limits, file, conversion)
+  const chains = new GostChains({ chains: byName(root, 'chains'), hops: byName(root, 'hops') }, input)
+  const context = { ...input, limits, chains, targets: new Map() }
+  for (const service of root.takeTables('services')) addService(service, context)
   limits.finish()
-  convertUrls(root, file, conversion)
+  chains.finish()
+  convertUrls(root, context)
   for (const route of root.takeTables('Routes')) {
     conversion.verdicts.map(route.statement, null)
-    convertUrls(route, file, conversion)
+    convertUrls(route, context)
     route.finish()
   }
   for (const key of ['log', 'loggers', 'metrics', 'profiling', 'api', 'observers', 'recorders'])
     root.ignore(key, 'logging')
   for (const key of ['resolvers', 'hosts']) root.refuse(key, 'resolver')
-  for (const key of ['chains', 'hops', 'routers', 'sds', 'ingresses']) root.refuse(key, 'chain')
-  for (const key of ['authers', 'tls', 'bypasses']) root.refuse(key, 'proxy_server')
+  for (const key of ['routers', 'sds', 'ingresses']) root.refuse(key, 'chain')
+  for (const key of ['authers', 'tls', 'bypasses', 'probeResistance']) root.refuse(key, 'proxy_server')
   root.finish()
-}
-
-interface NamedTable {
-  readonly table: TableReader
-  readonly statements: readonly Statement[]
 }
 
 const byName = (root: TableReader, key: string): ReadonlyMap<string, NamedTable> =>
@@ -70,70 +91,138 @@ const byName = (root: TableReader, key: string): ReadonlyMap<string, NamedTable>
     })
   )
 
-function addService(service: TableReader, limits: Limits, file: SourceFile, conversion: Conversion): void {
+type Text = ReturnType<TableReader['takeText']>
+
+/** The parts of a service that say what it is. */
+interface Parts {
+  readonly service: TableReader
+  readonly handler: TableReader | null
+  readonly listener: TableReader | null
+  readonly handlerType: Text
+  readonly listenerType: Text
+  readonly kind: Kind
+}
+
+function addService(service: TableReader, context: FileContext): void {
+  const { conversion, limits } = context
   const name = service.takeText('name')
   const addr = service.takeText('addr')
   const handler = service.takeTable('handler')
   const listener = service.takeTable('listener')
   const forwarder = service.takeTable('forwarder')
-  const handlerType = handler?.takeText('type')
-  const listenerType = listener?.takeText('type')
-  const type = handlerType?.value ?? 'auto'
+  const handlerType = handler?.takeText('type') ?? null
+  const listenerType = listener?.takeText('type') ?? null
+  const kind = kindOf(handlerType?.value ?? 'auto', listenerType?.value ?? null)
+  const parts = { service, handler, listener, handlerType, listenerType, kind }
+  const { way, chosen } = readWay(parts, context)
   const { host, ports } = splitHostPort(addr?.value ?? '')
   const range = ports === null ? null : parsePorts(ports)
-  const protocol: Forward = type === 'udp' ? 'udp' : 'tcp'
   const draft = openDraft({
-    client: file.client,
+    client: way.client,
     statement: service.statement,
     listen: range ?? { from: 1, to: 1 },
     listenHost: host,
-    protocol
+    protocol: kind.protocol
   })
-  const problem = whyRefused(type, listenerType?.value ?? (type === 'udp' ? 'udp' : 'tcp'))
-  const chained = [service, handler, listener].some(
-    part => part?.has('chain') === true || part?.has('chainGroup') === true
-  )
-  const note = (statement: Statement | undefined, field: string, reason: Reason | null = null): void => {
-    if (statement) draft.notes.push({ statement, field, reason })
-  }
   draft.name = name?.value ?? null
-  note(name?.statement, 'name')
-  note(addr?.statement, 'listen_port', isAnyAddress(host) ? null : 'listen_address')
-  for (const part of [handler, listener]) note(part?.statement, 'protocol')
-  for (const part of [handlerType, listenerType]) note(part?.statement, 'protocol')
-
-  for (const part of [service, handler, listener]) {
-    for (const key of ['chain', 'chainGroup']) part?.refuse(key, 'chain')
-    for (const key of ['resolver', 'hosts', 'bypass', 'bypasses', 'ingress']) part?.refuse(key, 'resolver')
-    for (const key of ['recorders', 'observer', 'logger', 'loggers', 'status']) part?.ignore(key, 'logging')
-    part?.refuse('tls', 'tls_termination')
-    for (const key of ['auth', 'auther', 'authers']) part?.ignore(key, 'secret')
-    if (part) addNotes(draft, part.noteAll(['interface', 'sockopts', 'netns', 'netnsOut'], 'dial_from'))
-  }
+  if (name) draft.notes.push({ statement: name.statement, field: 'name', reason: null })
+  if (addr)
+    draft.notes.push({
+      statement: addr.statement,
+      field: 'listen_port',
+      reason: isAnyAddress(host) ? null : 'listen_address'
+    })
+  addNotes(draft, chosen)
   const isLimited = limits.apply(service, draft)
-  readMetadata(service.takeTable('metadata'), 'service', draft)
-  readMetadata(handler?.takeTable('metadata') ?? null, 'handler', draft)
-  readMetadata(listener?.takeTable('metadata') ?? null, 'listener', draft)
-  if (forwarder) addForwarder(forwarder, draft)
-  const other = problem ?? (chained ? 'chain' : null) ?? (isLimited ? null : 'source_rules')
-  for (const part of [service, handler, listener, forwarder]) part?.finish(problem ?? undefined)
-  if (other !== null) conversion.refuseRule(draft, other)
+  readParts(parts, draft)
+  if (forwarder) addForwarder(forwarder, draft, context)
+  followWay(draft, way)
+  for (const part of [service, handler, listener, forwarder]) part?.finish(kind.problem ?? undefined)
+  const problem = kind.problem ?? way.problem ?? (isLimited ? null : 'source_rules')
+  if (problem !== null) conversion.refuseRule(draft, problem)
   else if (range === null) conversion.refuseRule(draft, 'port')
   else conversion.addRule(draft)
 }
 
-const remoteTypes = new Set(['rtcp', 'rudp', 'runix'])
-
-/** Returns why a service is no plain forwarding, or null. */
-function whyRefused(handler: string, listener: string): Reason | null {
-  if (remoteTypes.has(handler) || remoteTypes.has(listener)) return 'remote_forwarding'
-  if (!/^(tcp|udp|forward)$/.test(handler)) return 'proxy_server'
-  if (handler !== 'udp' && listener === 'tcp') return null
-  if (handler === 'udp' && listener === 'udp') return null
-  return listener === 'tls' ? 'tls_termination' : 'transport'
+/** Reads the chains of a service: that of a remote listener opens the port, the other one leads to the targets. */
+function readWay(
+  { service, handler, listener, kind }: Parts,
+  { file, chains, conversion }: FileContext
+): { readonly way: GostWay; readonly chosen: readonly Note[] } {
+  const ofService = service.takeText('chain')
+  const ofHandler = handler?.takeText('chain') ?? null
+  const ofListener = listener?.takeText('chain') ?? null
+  const opened = kind.isRemote ? (ofListener ?? ofService) : null
+  const dialed = kind.isRemote ? ofHandler : (ofHandler ?? ofService)
+  for (const chain of [ofService, ofHandler, ofListener])
+    if (chain) conversion.verdicts.leaveUnused(chain.statement)
+  const groups = [service, handler, listener].filter(part => part?.has('chainGroup') === true)
+  for (const part of groups) part?.refuse('chainGroup', 'chain')
+  const way = wayOf(
+    file.client,
+    opened ? chains.find(opened.value) : null,
+    dialed ? chains.find(dialed.value) : null
+  )
+  const chosen = [opened, dialed].flatMap(chain =>
+    chain ? [{ statement: chain.statement, field: 'via', reason: null }] : []
+  )
+  return { way: groups.length > 0 ? { ...way, problem: 'chain' } : way, chosen }
 }
 
-function addForwarder(forwarder: TableReader, draft: RuleDraft): void {
+/** Reads what a service, its handler and its listener have in common. */
+function readParts(
+  { service, handler, listener, handlerType, listenerType, kind }: Parts,
+  draft: RuleDraft
+): void {
+  for (const part of [handler, listener, handlerType, listenerType])
+    if (part) draft.notes.push({ statement: part.statement, field: 'protocol', reason: null })
+  for (const part of [service, handler, listener]) {
+    for (const key of ['resolver', 'hosts', 'bypass', 'bypasses', 'ingress']) part?.refuse(key, 'resolver')
+    for (const key of ['recorders', 'observer', 'logger', 'loggers', 'status', 'url'])
+      part?.ignore(key, 'logging')
+    part?.refuse('tls', 'tls_termination')
+    for (const key of ['auth', 'auther', 'authers']) part?.ignore(key, 'secret')
+    if (part) addNotes(draft, part.noteAll(['interface', 'sockopts', 'netns', 'netnsOut'], 'dial_from'))
+  }
+  for (const [name, part] of [
+    ['service', service],
+    ['handler', handler],
+    ['listener', listener]
+  ] as const) {
+    const metadata = part?.takeTable('metadata') ?? null
+    if (metadata) readMetadata(metadata, name, draft)
+    metadata?.finish(kind.problem ?? undefined)
+  }
+}
+
+/** What a handler and a listener make of a service. */
+interface Kind {
+  readonly protocol: Forward
+  readonly isRemote: boolean // the last node of its chain opens the port
+  readonly problem: Reason | null // it is no plain forwarding
+}
+
+const remoteTypes = /^(rtcp|rudp|runix)$/
+
+/** The handlers that forward are one: the listener chooses the protocol. */
+function kindOf(handler: string, listener: string | null): Kind {
+  const isRemote = remoteTypes.test(handler) || remoteTypes.test(listener ?? '')
+  const carrier = listener ?? (isRemote ? handler : handler === 'udp' ? 'udp' : 'tcp')
+  const protocol = carrier === 'udp' || carrier === 'rudp' ? 'udp' : 'tcp'
+  const isForward = /^(tcp|udp|forward|rtcp|rudp)$/.test(handler)
+  const problem = !isForward
+    ? 'proxy_server'
+    : carrier === 'runix'
+      ? 'unix_socket'
+      : /^(tcp|udp|rtcp|rudp)$/.test(carrier)
+        ? null
+        : /^m?tls$/.test(carrier)
+          ? 'tls_termination'
+          : 'transport'
+  return { protocol, isRemote, problem }
+}
+
+function addForwarder(forwarder: TableReader, draft: RuleDraft, context: FileContext): void {
   const selector = forwarder.takeTable('selector')
   const strategy = selector?.takeText('strategy') ?? forwarder.takeText('strategy')
   draft.notes.push({ statement: forwarder.statement, field: 'targets', reason: null })
@@ -143,8 +232,44 @@ function addForwarder(forwarder: TableReader, draft: RuleDraft): void {
     selector.finish()
   }
   setStrategy(draft, strategy?.value ?? 'round', strategy?.statement ?? null)
-  forwarder.refuse('hop', 'chain')
-  for (const node of forwarder.takeTables('nodes')) addNode(node, draft)
+  const hop = forwarder.takeText('hop')
+  if (hop) draft.notes.push({ statement: hop.statement, field: 'targets', reason: null })
+  for (const node of hop ? nodesOfHop(hop.value, context) : []) addNode(node, draft)
+  for (const node of forwarder.takeTables('nodes')) addNode(readNode(node, context.conversion), draft)
+  const list = forwarder.take('targets') // of early versions
+  const addresses = list === null ? [] : [list.value].flat()
+  for (const [at, address] of list ? addresses.entries() : [])
+    addTarget(draft, String(address), {
+      statement: list?.statement ?? forwarder.statement,
+      priority: draft.balance === null ? at : 0,
+      weight: 1
+    })
+}
+
+/** Returns the nodes of a hop, which several forwarders can name. */
+function nodesOfHop(name: string, { chains, targets, conversion }: FileContext): readonly ForwardNode[] {
+  const known = targets.get(name)
+  if (known) return known
+  const hop = chains.takeHop(name)
+  const nodes = hop ? hop.table.takeTables('nodes').map(node => readNode(node, conversion)) : []
+  const [first] = nodes
+  const own = (hop?.statements ?? []).map(statement => ({ statement, field: 'targets', reason: null }))
+  const all = first ? [{ ...first, notes: [...own, ...first.notes] }, ...nodes.slice(1)] : nodes
+  for (const key of ['selector', 'bypass', 'bypasses', 'plugin', 'file', 'redis', 'http', 'reload'])
+    hop?.table.refuse(key, 'chain')
+  hop?.table.finish()
+  targets.set(name, all)
+  return all
+}
+
+/** A target of a forwarder. */
+interface ForwardNode {
+  readonly address: string
+  readonly statement: Statement
+  readonly notes: readonly Note[]
+  readonly weight: number
+  readonly isBackup: boolean
+  readonly problem: Reason | null
 }
 
 function setStrategy(draft: RuleDraft, strategy: string, statement: Statement | null): void {
@@ -162,14 +287,13 @@ function setStrategy(draft: RuleDraft, strategy: string, statement: Statement | 
   if (statement) draft.notes.push({ statement, field: 'balance', reason: isExact ? null : 'balance' })
 }
 
-function addNode(node: TableReader, draft: RuleDraft): void {
+function readNode(node: TableReader, { verdicts }: Conversion): ForwardNode {
   const addr = node.takeText('addr')
   const name = node.takeText('name')
   const metadata = node.takeTable('metadata')
   const weightText = metadata?.takeText('weight')
   const weight = Number(weightText?.value ?? 1)
   const backup = metadata?.takeText('backup')
-  const isBackup = backup?.value === 'true'
   const failover = metadata?.noteAll(['maxFails', 'failTimeout'], 'failover') ?? []
   const filters = ['filter', 'host', 'protocol', 'matcher', 'path'].filter(key => node.has(key))
   for (const key of filters) node.refuse(key, key === 'protocol' ? 'protocol' : 'http_routing')
@@ -178,17 +302,33 @@ function addNode(node: TableReader, draft: RuleDraft): void {
   node.refuse('bypass', 'resolver')
   metadata?.finish()
   node.finish()
-  for (const part of [name, weightText, backup])
-    if (part) draft.notes.push({ statement: part.statement, field: 'targets', reason: null })
-  if (metadata) draft.notes.push({ statement: metadata.statement, field: 'targets', reason: null })
-  addNotes(draft, failover)
-  if (filters.length > 0) return
-  const statement = addr?.statement ?? node.statement
-  draft.notes.push({ statement: node.statement, field: 'targets', reason: null })
-  addTarget(draft, addr?.value ?? '', {
+  const problem: Reason | null =
+    filters.length === 0 ? null : filters.every(key => key === 'protocol') ? 'protocol' : 'http_routing'
+  const shown = [node, name, weightText, backup, metadata, ...(problem === null ? [] : [addr])]
+  if (problem !== null) for (const part of shown) if (part) verdicts.refuse(part.statement, problem)
+  return {
+    address: addr?.value ?? '',
+    statement: addr?.statement ?? node.statement,
+    notes: [
+      ...shown.flatMap(part => (part ? [{ statement: part.statement, field: 'targets', reason: null }] : [])),
+      ...failover
+    ],
+    weight: Number.isSafeInteger(weight) && weight > 0 ? weight : 1,
+    isBackup: backup?.value === 'true',
+    problem
+  }
+}
+
+function addNode(
+  { address, statement, notes, weight, isBackup, problem }: ForwardNode,
+  draft: RuleDraft
+): void {
+  addNotes(draft, notes)
+  if (problem !== null) return
+  addTarget(draft, address, {
     statement,
     priority: isBackup ? 1 : draft.balance === null ? draft.targets.length : 0,
-    weight: Number.isSafeInteger(weight) && weight > 0 ? weight : 1
+    weight
   })
 }
 
@@ -219,21 +359,22 @@ function addTarget(
 const sizeOf = ({ from, to }: Ports): number => to - from + 1
 
 function readMetadata(
-  metadata: TableReader | null,
+  metadata: TableReader,
   part: 'service' | 'handler' | 'listener',
   draft: RuleDraft
 ): void {
-  if (!metadata) return
   draft.notes.push({ statement: metadata.statement, field: '', reason: null })
   const proxy = metadata.takeText('proxyProtocol')
   if (proxy) {
     const isIn = part !== 'handler'
-    if (isIn && proxy.value !== '0') draft.proxyIn = draft.protocol === 'tcp' ? anySource : null
+    const isTcp = draft.protocol === 'tcp'
+    const isOff = proxy.value === '0'
+    if (isIn && isTcp && !isOff) draft.proxyIn = anySource
     if (!isIn && /^[12]$/.test(proxy.value)) draft.proxyOut = proxy.value === '1' ? 1 : 2
     draft.notes.push({
       statement: proxy.statement,
       field: isIn ? 'proxy_in' : 'proxy_out',
-      reason: draft.protocol === 'tcp' ? null : 'proxy_header'
+      reason: isOff || (!isIn && isTcp) ? null : 'proxy_header' // gost also takes callers without a header
     })
   }
   addNotes(
@@ -247,6 +388,7 @@ function readMetadata(
     'readQueueSize',
     'mptcp',
     'enableStats',
+    'mux',
     'limiter.refreshInterval'
   ])
     metadata.ignore(key, 'tuning')
@@ -257,14 +399,13 @@ function readMetadata(
       field: '',
       reason: sniffing.value === 'true' ? 'http_routing' : null
     })
-  metadata.finish()
 }
 
 /** Admissions and limiters, which services name. */
 class Limits {
   readonly #named: Named
   readonly #conversion: Conversion
-  readonly #parts = new Map<NamedTable, Parts>()
+  readonly #parts = new Map<NamedTable, ListParts>()
 
   constructor(named: Named, conversion: Conversion) {
     this.#named = named
@@ -348,14 +489,14 @@ class Limits {
     }
   }
 
-  #read(found: NamedTable, key: 'matchers' | 'limits'): Parts {
+  #read(found: NamedTable, key: 'matchers' | 'limits'): ListParts {
     const known = this.#parts.get(found)
     if (known) return known
     const { table } = found
     const list = table.take(key)
     const whitelist = table.takeText('whitelist') ?? table.takeText('reverse')
     const values = list === null ? [] : [list.value].flat()
-    const parts: Parts = {
+    const parts: ListParts = {
       lists: values.map(text => ({ text: String(text) })),
       isWhitelist: whitelist?.value === 'true',
       isPlain: ![key, 'file', 'redis', 'http', 'plugin'].some(name => table.has(name)),
@@ -383,7 +524,7 @@ class Limits {
   }
 }
 
-interface Parts {
+interface ListParts {
   readonly lists: readonly { readonly text: string }[]
   readonly isWhitelist: boolean
   readonly isPlain: boolean // the whole list is in the file
@@ -400,91 +541,115 @@ function parseSize(text: string): number | null {
 
 // Command lines
 
-function convertLines(file: SourceFile, conversion: Conversion): void {
-  for (const [at, line] of file.text.split('\n').entries()) {
-    if (line.trim() === '' || line.trimStart().startsWith('#')) continue
-    const words = splitWords(line, file.name, at + 1)
-    convertLine(words, file, at + 1, conversion)
-  }
+interface Word {
+  readonly text: string
+  readonly line: number
 }
 
-function convertLine(words: readonly string[], file: SourceFile, line: number, conversion: Conversion): void {
+/** A backslash at the end of a line continues it. */
+function convertLines(input: Input): void {
+  const { file } = input
+  let words: Word[] = []
+  for (const [at, raw] of file.text.split('\n').entries()) {
+    const text = raw.trim()
+    if (words.length === 0 && isComment(text)) continue
+    const isContinued = text.endsWith('\\')
+    const own = splitWords(isContinued ? text.slice(0, -1) : text, file.name, at + 1)
+    for (const word of own) words.push({ text: word, line: at + 1 })
+    if (isContinued) continue
+    convertLine(words, input)
+    words = []
+  }
+  convertLine(words, input)
+}
+
+interface Url {
+  readonly url: string
+  readonly statement: Statement
+}
+
+function convertLine(words: readonly Word[], input: Input): void {
+  const { file, conversion, nodes } = input
   const { verdicts } = conversion
-  const listens: { readonly url: string; readonly statement: Statement }[] = []
-  const chains: Statement[] = []
+  const listens: Url[] = []
+  const forwards: Url[] = []
   let option: string | null = null
-  for (const word of words) {
+  for (const { text: word, line } of words) {
     const [, joined, value = ''] = /^-{1,2}([A-Z])=?(.*)$/s.exec(word) ?? []
     if (option === null && joined !== undefined && value === '' && /^[LFCOMS]$/.test(joined)) {
       option = joined
       continue
     }
     const name: string | undefined = option ?? joined
-    const text = option === null ? value : word
+    const text = option === null && name !== undefined ? value : word
     option = null
-    if (name === undefined) {
-      const isProgram = /(^|\/)gost$|^sudo$|^exec$/.test(word)
-      const statement = conversion.statement(
-        file.name,
-        line,
-        maskUrl(word),
-        maskUrl(word) === word ? 'none' : 'left_out'
-      )
-      if (isProgram) verdicts.ignore(statement, 'structure')
-      continue
-    }
     const shown = maskUrl(text)
     const statement = conversion.statement(
       file.name,
       line,
-      `-${name} ${shown}`,
+      name === undefined ? shown : `-${name} ${shown}`,
       shown === text ? 'none' : 'left_out'
     )
-    if (name === 'L') listens.push({ url: text, statement })
-    else if (name === 'F') chains.push(statement)
+    if (name === undefined) {
+      if (/(^|\/)gost(\.exe)?$|^(sudo|exec|[$#])$/.test(word)) verdicts.ignore(statement, 'structure')
+    } else if (name === 'L') listens.push({ url: text, statement })
+    else if (name === 'F') forwards.push({ url: text, statement })
     else if (name !== 'C') verdicts.ignore(statement, 'logging')
     else verdicts.refuse(statement, 'include')
   }
-  for (const statement of chains) verdicts.refuse(statement, 'chain')
-  for (const { url, statement } of listens) addListen(url, statement, chains.length > 0, file, conversion)
+  const none = { chains: new Map(), hops: new Map() }
+  addListens(listens, forwards, { ...input, chains: new GostChains(none, { nodes, file, conversion }) })
+}
+
+type UrlContext = Pick<FileContext, 'file' | 'conversion' | 'chains'>
+
+/** Makes rules of URLs to listen at, which share the chain of the URLs to forward to. */
+function addListens(listens: readonly Url[], forwards: readonly Url[], context: UrlContext): void {
+  const { verdicts } = context.conversion
+  for (const { statement } of forwards) verdicts.leaveUnused(statement)
+  const chain = forwards.length > 0 ? context.chains.readUrls(forwards) : null
+  for (const listen of listens) addListen(listen, chain, context)
 }
 
 /** Converts the lists of URLs of version 2: `ServeNodes`, and the chain in `ChainNodes`. */
-function convertUrls(table: TableReader, file: SourceFile, conversion: Conversion): void {
-  const serve = table.take('ServeNodes')
-  const isChained = table.has('ChainNodes')
-  table.refuse('ChainNodes', 'chain')
+function convertUrls(table: TableReader, context: UrlContext): void {
+  const take = (key: string): Url[] => {
+    const taken = table.take(key)
+    const urls = Array.isArray(taken?.value) ? taken.value : []
+    return taken ? urls.map(url => ({ url: String(url), statement: taken.statement })) : []
+  }
+  addListens(take('ServeNodes'), take('ChainNodes'), context)
   for (const key of ['Retries', 'Debug', 'Mark', 'Interface']) table.ignore(key, 'tuning')
-  const urls = Array.isArray(serve?.value) ? serve.value : []
-  if (serve) for (const url of urls) addListen(String(url), serve.statement, isChained, file, conversion)
 }
 
 /** Hides user and password, and values of secret parameters. */
 const maskUrl = (text: string): string =>
   text
     .replaceAll(text.includes('://') ? /(:\/\/)[^\s"'@]{1,512}@/g : /(^)[^\s"'@]{1,512}@/g, '$1***@')
-    .replaceAll(/([?&][\w.]{0,40}(?:pass|secret|token|auth|key)[\w.]{0,40}=)[^&\s]*/gi, '$1***')
+    .replaceAll(/([?&][\w.]{0,40}(?:(?<!by)pass|secret|token|auth|key)[\w.]{0,40}=)[^&\s]*/gi, '$1***')
+
+/** Listeners that a URL can name without a handler: they carry plain forwarding to the address in its path. */
+const carriers = /^(m?tls|m?ws|m?wss|kcp|quic|h2|h2c|grpc|dtls|obfs-http|obfs-tls)$/
 
 function addListen(
-  url: string,
-  statement: Statement,
-  isChained: boolean,
-  file: SourceFile,
-  conversion: Conversion
+  { url, statement }: Url,
+  chain: ReturnType<GostChains['find']> | null,
+  { file, conversion }: UrlContext
 ): void {
   const [, scheme = 'auto', , address = '', path = '', query = ''] =
     /^(?:([\w+.-]+):\/\/)?([^/?@]*@)?([^/?]*)(?:\/([^?]*))?(?:\?(.*))?$/s.exec(url) ?? []
-  const [handler = '', carrier = handler === 'udp' ? 'udp' : 'tcp'] = scheme.toLowerCase().split('+')
-  const type = path === '' && !remoteTypes.has(handler) && handler !== 'udp' ? 'auto' : handler
-  const problem = whyRefused(type, carrier)
+  const [first = '', second] = scheme.toLowerCase().split('+')
+  const isCarrier = second === undefined && path !== '' && carriers.test(first)
+  const kind = isCarrier ? kindOf('forward', first) : kindOf(first, second ?? null)
+  const way = kind.isRemote ? wayOf(file.client, chain, null) : wayOf(file.client, null, chain)
   const { host, ports } = splitHostPort(address)
   const range = ports === null ? null : parsePorts(ports)
   const draft = openDraft({
-    client: file.client,
+    client: way.client,
     statement,
     listen: range ?? { from: 1, to: 1 },
     listenHost: host,
-    protocol: handler === 'udp' ? 'udp' : 'tcp'
+    protocol: kind.protocol
   })
   const parameters = new URLSearchParams(query)
   const reasons: Reason[] = isAnyAddress(host) ? [] : ['listen_address']
@@ -492,32 +657,32 @@ function addListen(
   if (/^rand/.test(parameters.get('strategy') ?? '')) reasons.push('balance')
   const unknown: Reason[] = []
   for (const [name, value] of parameters) unknown.push(...readParameter(name, value, draft, reasons))
-  for (const [at, text] of path
-    .split(',')
-    .filter(text => text !== '')
-    .entries())
+  const texts = path.split(',').filter(text => text !== '')
+  for (const [at, text] of texts.entries())
     addTarget(draft, text, { statement, priority: draft.balance === null ? at : 0, weight: 1 })
+  followWay(draft, way)
   const [reason = null] = reasons
   draft.notes.push({ statement, field: '', reason })
-  const other = problem ?? (isChained ? 'chain' : null) ?? unknown[0] ?? null
-  if (other !== null) conversion.refuseRule(draft, other)
+  const problem = kind.problem ?? way.problem ?? unknown[0] ?? null
+  if (problem !== null) conversion.refuseRule(draft, problem)
   else if (range === null) conversion.refuseRule(draft, 'port')
   else conversion.addRule(draft)
 }
 
 /** Sets the field of a parameter, or adds the difference to `reasons`. Returns why the rule must be refused. */
 function readParameter(
-  name: string,
+  given: string,
   value: string,
   draft: RuleDraft,
   reasons: Note['reason'][] & Reason[]
 ): Reason[] {
+  const [, scope = 'service', name = given] = /^(service|handler|listener)\.(.+)$/.exec(given) ?? []
   if (name === 'strategy') return []
   if (/^(max_?fails|fail_?timeout)$/i.test(name)) reasons.push('failover')
   else if (/^(ttl|keepalive|(read|idle)timeout)$/i.test(name)) reasons.push('timeout')
   else if (/^(interface|so_mark|netns)$/i.test(name)) reasons.push('dial_from')
   else if (/^(\w*buffersize|backlog|mptcp)$/i.test(name)) return []
-  else if (name === 'proxyProtocol' && draft.protocol === 'tcp') draft.proxyIn = anySource
+  else if (name === 'proxyProtocol' && draft.protocol === 'tcp') setHeader(scope, value, draft, reasons)
   else if (name === 'climiter' && /^[1-9]\d{0,8}$/.test(value))
     draft.rateLimit['concurrent_connections'] = Number(value)
   else if (name === 'rlimiter' && /^[1-9]\d{0,8}$/.test(value))
@@ -526,7 +691,17 @@ function readParameter(
     draft.rateLimit['bandwidth_in_bps'] = parseSize(value) ?? 1
   else if (name === 'limiter.out' && parseSize(value) !== null)
     draft.rateLimit['bandwidth_out_bps'] = parseSize(value) ?? 1
+  else if (/^limiter\.conn\.(in|out)$/.test(name)) reasons.push('connection_limit')
   else if (/^admission/.test(name)) return ['source_rules']
   else return ['unknown_statement']
   return []
+}
+
+/** A handler sends the header. The other parts take it, also from callers without one, which a rule refuses. */
+function setHeader(scope: string, value: string, draft: RuleDraft, reasons: Reason[]): void {
+  if (scope === 'handler') draft.proxyOut = value === '1' ? 1 : value === '2' ? 2 : null
+  else if (value !== '0') {
+    draft.proxyIn = anySource
+    reasons.push('proxy_header')
+  }
 }

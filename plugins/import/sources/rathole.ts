@@ -161,7 +161,7 @@ function addService(
     kind: 'fixed',
     priority: 0,
     weight: 1,
-    via: exit,
+    via: [exit],
     statement: local.statement,
     reason: null
   })

@@ -283,6 +283,16 @@ const products: readonly (readonly [title: string, SourceName, string])[] = [
     `{"limiters":[{"name":"a","limits":[${repeated(2000, () => '"$ 1MB",')}"$ 1MB"]}],"services":[${repeated(2000, at => `{"name":"s${at}","limiter":"a"},`)}{}]}`
   ],
   [
+    'nodes of a chain',
+    'gost',
+    `{"chains":[{"name":"c","hops":[{"nodes":[${repeated(2000, at => `{"addr":"a${at}:1"},`)}{}]}]}],"services":[${repeated(2000, () => '{"handler":{"type":"tcp","chain":"c"}},')}{}]}`
+  ],
+  [
+    'nodes of a hop with targets',
+    'gost',
+    `{"hops":[{"name":"h","nodes":[${repeated(2000, at => `{"addr":"a${at}:1"},`)}{}]}],"services":[${repeated(2000, () => '{"handler":{"type":"tcp"},"forwarder":{"hop":"h"}},')}{}]}`
+  ],
+  [
     'numbers of a range',
     'frp',
     `serverAddr = "a"\n{{ range parseNumberRange "1-999999999" }}\n[[proxies]]\nname = "a"\nlocalIP = "h{{ . }}"\nremotePort = {{ . }}\n{{ end }}\n`

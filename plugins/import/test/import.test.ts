@@ -500,7 +500,7 @@ backend b
   )
 })
 
-t.test('lists of URLs of gost 2 become rules, unless they use a chain', async t => {
+t.test('lists of URLs of gost 2 become rules, with the nodes of their chain as path', async t => {
   const { rules, report } = convertText(
     t,
     'gost',
@@ -511,10 +511,107 @@ t.test('lists of URLs of gost 2 become rules, unless they use a chain', async t 
     })
   )
 
-  t.match(rules, [{ listen_port: 1 }, { listen_port: 2, protocol: 'udp' }])
-  t.equal(rules.length, 2)
+  t.match(rules, [
+    { listen_port: 1 },
+    { listen_port: 2, protocol: 'udp' },
+    { listen_port: 3, via: '10.0.0.9' }
+  ])
+  t.equal(rules.length, 3)
   t.notMatch(JSON.stringify(report), 'opensesame')
-  t.equal(report.rows.filter(({ outcome }) => outcome === 'refused').length, 2)
+  t.notOk(report.rows.some(({ outcome }) => outcome === 'refused'))
+})
+
+/** A service of gost on port 1, with these handler, listener and chain. */
+const chained = (handler: string, listener: string, chain: string): string =>
+  `services:\n- addr: :1\n  handler: ${handler}\n  listener: ${listener}\n  forwarder: {nodes: [{addr: "10.0.0.1:80"}]}\nchains:\n- name: c\n  hops:\n${chain}`
+
+t.test('a chain of gost is the path of its rules, in the order of its hops', async t => {
+  const hops =
+    '  - nodes: [{name: x, addr: "a:1"}]\n  - nodes: [{name: y, addr: "b:1"}, {name: z, addr: "c:1"}]\n'
+  const local = convertText(t, 'gost', chained('{type: tcp, chain: c}', '{type: tcp}', hops))
+  const [rule] = local.rules
+
+  t.match(rule, { client: 'edge', listen_port: 1 })
+  t.same(rule?.['targets'], [
+    { host: '10.0.0.1', port: 80, via: ['x', 'y'], priority: 0 },
+    { host: '10.0.0.1', port: 80, via: ['x', 'z'], priority: 0 }
+  ])
+  t.same(local.report.clients, ['edge', 'x', 'y', 'z'])
+  const names = '  - nodes: [{name: n, addr: "a:1"}]\n  - nodes: [{name: n, addr: "b:1"}]\n'
+  const [same] = convertText(t, 'gost', chained('{type: tcp, chain: c}', '{type: tcp}', names)).rules
+  t.match(same, { via: ['n', 'n-2'] })
+})
+
+t.test('remote forwarding of gost opens the port on the last node of its chain', async t => {
+  const hops = '  - nodes: [{name: x, addr: "a:1"}]\n  - nodes: [{name: y, addr: "b:1"}]\n'
+  const { rules } = convertText(t, 'gost', chained('{type: rtcp}', '{type: rtcp, chain: c}', hops))
+  const { rules: own } = convertText(t, 'gost', 'gost -L rtcp://:5/10.0.0.2:22')
+
+  t.match(rules, [{ client: 'y', listen_port: 1, via: ['x', 'edge'], targets: [{ host: '10.0.0.1' }] }])
+  t.match(own, [{ client: 'edge', listen_port: 5, targets: [{ port: 22 }] }])
+  t.notOk('via' in (own[0] ?? {}), 'without a chain, the port is on the host itself')
+})
+
+t.test('a chain of gost that a path cannot express leaves the rule out', async t => {
+  const node = '{name: x, addr: "a:1"}'
+  for (const [handler, listener, hops] of [
+    ['{type: tcp, chain: c}', '{type: tcp}', '  - nodes: [{addr: "a:1", connector: {type: forward}}]\n'],
+    ['{type: tcp, chain: c}', '{type: tcp}', `  - bypass: b\n    nodes: [${node}]\n`],
+    ['{type: tcp, chain: c}', '{type: tcp}', '  - nodes: [{addr: "a:1", filter: {host: h}}]\n'],
+    ['{type: tcp, chain: c}', '{type: tcp}', '  - name: missing\n'],
+    ['{type: tcp, chain: d}', '{type: tcp}', `  - nodes: [${node}]\n`],
+    ['{type: tcp, chainGroup: {chains: [c]}}', '{type: tcp}', `  - nodes: [${node}]\n`],
+    ['{type: tcp, chain: c}', '{type: tcp}', `  - nodes: [${node}]\n`.repeat(2)],
+    [
+      '{type: tcp, chain: c}',
+      '{type: tcp}',
+      '  - nodes: [{addr: "a:1"}, {addr: "b:1"}, {addr: "c:1"}]\n'.repeat(2)
+    ],
+    [
+      '{type: tcp, chain: c}',
+      '{type: tcp}',
+      '  - nodes: [{addr: "a:1"}]\n  - nodes: [{addr: "b:1"}]\n  - nodes: [{addr: "c:1"}]\n  - nodes: [{addr: "d:1"}]\n'
+    ],
+    ['{type: rtcp}', '{type: rtcp, chain: c}', `  - nodes: [${node}, {addr: "b:1"}]\n`],
+    ['{type: udp, chain: c}', '{type: udp}', `  - nodes: [${node}]\n`]
+  ] as const) {
+    const { rules, report } = convertText(t, 'gost', chained(handler, listener, hops))
+
+    t.same(rules, [], hops)
+    t.ok(report.rows.some(({ outcome, reason }) => outcome === 'refused' && reason !== 'unknown_statement'))
+  }
+})
+
+t.test('nodes of gost that are named like another file are the client of that file', async t => {
+  const folder = t.testdir({
+    'far.yml':
+      'services:\n- addr: :2\n  handler: {type: tcp}\n  forwarder: {nodes: [{addr: "10.0.0.3:3"}]}\n',
+    'near.yml': chained('{type: tcp, chain: c}', '{type: tcp}', '  - nodes: [{name: far, addr: "a:1"}]\n')
+  })
+  const files = ['near.yml', 'far.yml'].map(name => join(folder, name))
+  const { report } = convert({ source: 'gost', files, client: undefined, owner: undefined })
+
+  t.same(report.clients, ['far', 'near'])
+})
+
+t.test('a prompt, sudo and a continued line do not hide a command of gost', async t => {
+  const { rules, report } = convertText(
+    t,
+    'gost',
+    '# comment\n$ sudo ./gost -L tcp://:1/10.0.0.1:1 \\\n  -L udp://:2/10.0.0.1:2\n# gost -L tcp://:3/10.0.0.1:3\n'
+  )
+
+  t.match(rules, [{ listen_port: 1 }, { listen_port: 2 }, { listen_port: 3 }])
+  t.same(
+    report.rows.filter(({ to }) => to !== null).map(({ line }) => line),
+    [2, 3, 4]
+  )
+})
+
+t.test('the name bypass is no secret', async t => {
+  const { report } = convertText(t, 'gost', 'services:\n- addr: :1\n  bypass: own-net\n')
+
+  t.match(report.rows, [{}, {}, { text: 'bypass: own-net', outcome: 'refused', reason: /^(?!secret)/ }])
 })
 
 t.test('chains of Kubernetes become one rule with a target for each endpoint', async t => {
