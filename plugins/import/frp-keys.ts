@@ -1,7 +1,7 @@
 // Names of the keys of frp: those of INI files become those of its other forms, and case does not count.
 import { type IniSection, parseIni } from './ini-syntax.ts'
 import type { SourceFile } from './source-file.ts'
-import { type Node, openTable, type TableNode } from './structured-file.ts'
+import { type Node, openTable, repeatedKey, type TableNode } from './structured-file.ts'
 
 /** Keys with capitals that the importer reads. frp takes them in every case. */
 const names = [
@@ -57,6 +57,12 @@ function canonicalNode(node: Node): Node {
 /** Paths of the keys of `[common]` and of proxies; others are written alike without their underscores. */
 const paths: Readonly<Record<string, string>> = {
   token: 'auth.token',
+  auth_token: 'auth.token',
+  privilege_token: 'auth.token',
+  privilege_mode: 'transport.privilegeMode',
+  privilege_allow_ports: 'allowPorts',
+  authentication_timeout: 'transport.authenticationTimeout',
+  use_gzip: 'transport.useCompression',
   authentication_method: 'auth.method',
   authenticate_heartbeats: 'auth.heartbeats',
   authenticate_new_work_conns: 'auth.newWorkConns',
@@ -159,6 +165,8 @@ function fillTable(table: TableNode, { entries }: IniSection): void {
       parent.entries.set(part, child)
       parent = child
     }
+    const earlier = parent.entries.get(name)
+    if (earlier) parent.entries.set(repeatedKey(name, earlier.line), earlier)
     const items = lists.has(name) ? value.split(',').map(item => item.trim()) : null
     parent.entries.set(
       name,

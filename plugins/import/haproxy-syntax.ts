@@ -20,6 +20,9 @@ export interface Section extends Line {
 const keywords =
   /^(global|defaults|frontend|backend|listen|userlist|peers|resolvers|mailers|cache|program|http-errors|ring|log-forward|log-profile|fcgi-app|crt-store|traces|acme|namespace_list)$/
 
+/** Stands for a filter that may count: its rules must not open. */
+const unknownFilter = ['tcp-request', 'content', 'conditional']
+
 const syntax = { comment: '#', escapes: { n: '\n', r: '\r', t: '\t' } }
 
 /** Throws `import_invalid` with the line. Lines between `.if` and `.endif` are refused: whether they count is not known. */
@@ -38,13 +41,16 @@ export function readHaproxy(file: SourceFile, conversion: Conversion): Section[]
       textOf(words),
       isSecret(words) ? 'left_out' : 'none'
     )
+    const current = sections.at(-1)
     if (keyword === '.if') conditions += 1
     if (keyword.startsWith('.') || conditions > 0) {
       if (keyword === '.endif') conditions -= 1
-      verdicts.refuse(statement, 'conditional')
+      const isMessage = /^\.(notice|warning|diag)$/.test(keyword)
+      if (isMessage) verdicts.ignore(statement, 'logging')
+      else verdicts.refuse(statement, 'conditional')
+      if (keyword === 'tcp-request') current?.lines.push({ words: unknownFilter, statement })
       continue
     }
-    const current = sections.at(-1)
     if (keywords.test(keyword)) {
       const name = second === 'from' && words.length === 3 ? '' : second
       sections.push({ keyword, name, words, statement, client: file.client, lines: [] })

@@ -15,13 +15,10 @@ export interface IniSection {
   readonly entries: readonly IniEntry[]
 }
 
-/** Throws `import_invalid` with the line. A section that is given twice is one section, as in frp. */
+/** Throws `import_invalid` with the line. A section that is given twice is one section, as in frp. Keys can repeat. */
 export function parseIni(file: SourceFile): IniSection[] {
-  const sections = new Map<
-    string,
-    IniSection & { readonly entries: IniEntry[]; readonly keys: Set<string> }
-  >()
-  let current: (IniSection & { readonly entries: IniEntry[]; readonly keys: Set<string> }) | null = null
+  const sections = new Map<string, IniSection & { readonly entries: IniEntry[] }>()
+  let current: (IniSection & { readonly entries: IniEntry[] }) | null = null
   for (const [at, raw] of file.text.split('\n').entries()) {
     const text = raw.trim()
     const line = at + 1
@@ -29,17 +26,13 @@ export function parseIni(file: SourceFile): IniSection[] {
     if (text.startsWith('[')) {
       if (!text.endsWith(']')) throw invalidFile(file.name, line, 'a section must end with ]')
       const name = text.slice(1, -1).trim()
-      current = sections.get(name) ?? { name, line, text, entries: [], keys: new Set() }
+      current = sections.get(name) ?? { name, line, text, entries: [] }
       sections.set(name, current)
       continue
     }
     if (current === null)
       throw invalidFile(file.name, line, 'it is in no section: begin with one such as [common]')
-    const entry = parseEntry(text, line)
-    if (current.keys.has(entry.key))
-      throw invalidFile(file.name, line, 'the key is given twice in its section')
-    current.keys.add(entry.key)
-    current.entries.push(entry)
+    current.entries.push(parseEntry(text, line))
   }
   return [...sections.values()]
 }

@@ -90,6 +90,11 @@ function readToml(name: string, text: string): AST.TOMLProgram {
   }
 }
 
+/** Returns the key of a value that a later one of the same name replaces. */
+export const repeatedKey = (name: string, line: number): string => `repeated ${line} ${name}`
+
+export const isRepeatedKey = (key: string): boolean => /^repeated \d+ /.test(key)
+
 export const openTable = (line: number, text: string): TableNode => ({
   kind: 'table',
   line,

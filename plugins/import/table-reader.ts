@@ -3,7 +3,7 @@ import type { Conversion } from './conversion.ts'
 import type { Reason } from './reasons.ts'
 import { openStatement, type Statement } from './report.ts'
 import type { Note } from './rule-draft.ts'
-import type { Node, Scalar, TableNode } from './structured-file.ts'
+import { isRepeatedKey, type Node, type Scalar, type TableNode } from './structured-file.ts'
 
 const secretKey =
   /(?<!by)pass(word|wd|phrase)?$|pwd$|secret|token|^auth$|credential|private_?key|group_?key|^key$|^psk$/i
@@ -115,6 +115,7 @@ export class TableReader {
     for (const key of [...this.#entries.keys()])
       for (const statement of this.#takeAll(key)) {
         if (statement.hasSecret) this.#conversion.verdicts.ignore(statement, 'secret')
+        else if (isRepeatedKey(key)) this.#conversion.verdicts.ignore(statement, 'not_used')
         else this.#conversion.verdicts.refuse(statement, reason)
       }
   }

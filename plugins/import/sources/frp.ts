@@ -125,7 +125,7 @@ class FrpConversion {
     for (const key of ['tcpmuxHTTPConnectPort', 'tcpmuxPassthrough']) root.ignore(key, 'http_connect')
     for (const key of ['bindPort', 'kcpBindPort', 'quicBindPort', 'detailedErrorsToClient', 'allowPorts'])
       root.ignore(key, 'transport')
-    root.ignore('natholeAnalysisDataReserveHours', 'visitor')
+    for (const key of ['natholeAnalysisDataReserveHours', 'bindUdpPort']) root.ignore(key, 'visitor')
     root.ignore('maxPortsPerClient', 'process')
     root.approximate('userConnTimeout', 'timeout')
     root.refuse('sshTunnelGateway', 'remote_forwarding')
@@ -318,7 +318,9 @@ class FrpConversion {
     const names = domains ? [domains.value].flat().map(String) : []
     if (domains) notes.push({ statement: domains.statement, field: 'sni_pattern', reason: depthOf(names) })
     const parent = server.subdomainHost
-    if (subdomain) names.push(parent ? `${subdomain.value}.${parent.value}` : noParent)
+    const isPartial = subdomain !== null && !parent && !server.isGiven && names.length > 0
+    if (isPartial) this.#conversion.verdicts.refuse(subdomain.statement, 'other_side')
+    else if (subdomain) names.push(parent ? `${subdomain.value}.${parent.value}` : noParent)
     if (subdomain && parent) notes.push({ statement: parent.statement, field: 'sni_pattern', reason: null })
     if (isHttps && server.httpsPort)
       notes.push({ statement: server.httpsPort.statement, field: 'listen_port', reason: null })
@@ -368,7 +370,8 @@ class FrpConversion {
       if (value) notes.push({ statement: value.statement, field, reason })
     }
     if (transport) notes.push({ statement: transport.statement, field: '', reason: null })
-    for (const key of ['useEncryption', 'useCompression']) transport?.ignore(key, 'transport')
+    for (const key of ['useEncryption', 'useCompression', 'privilegeMode'])
+      transport?.ignore(key, 'transport')
     const limit = transport?.takeText('bandwidthLimit')
     const bits = parseBandwidth(limit?.value ?? '')
     note(limit, 'rate_limit', bits === null ? 'connection_limit' : isGrouped ? 'target_limit' : null)

@@ -309,6 +309,10 @@ function readFilter(lines: readonly Line[], conversion: Conversion): Filter {
   const requests = new Requests()
   for (const { words, statement } of lines) {
     if (words[0] !== 'tcp-request') continue
+    if (harmless.test(words[2] ?? '')) {
+      conversion.verdicts.ignore(statement, 'logging')
+      continue
+    }
     conversion.spend(addressSteps * words.length, statement)
     const request = readRequest({ words, statement }, acls)
     const use = requests.add(request)
@@ -317,6 +321,10 @@ function readFilter(lines: readonly Line[], conversion: Conversion): Filter {
   }
   return { ...requests.result(), acls }
 }
+
+/** Actions of `tcp-request` that let every connection pass: they mark, count or log it. */
+const harmless =
+  /^(capture|track-sc\d+|sc-(inc|add|set|clr)-\w+|(un)?set-var(-fmt)?|set-log-level|set-nice|set-(fc-|bc-)?(tos|mark))(\(|$)/
 
 /** The field that a `tcp-request` line becomes. */
 interface Use {
@@ -437,7 +445,7 @@ function readRequest(line: Line, acls: FindAcl): Request {
     condition.length > 0 &&
     condition.every(terms => terms.every(one => one.acls.every(({ kind }) => kind === 'always')))
   const isNegatedTls = isTls && more === undefined && other === undefined && term?.isNegated === true
-  if (action === 'reject' && isNegatedTls) return { ...none, reason: 'acl', statements }
+  if (/^(reject|silent-drop)$/.test(action) && isNegatedTls) return { ...none, reason: 'acl', statements }
   if (action === 'accept' && isTls && !isNegatedTls) return { ...none, effect: 'tls', statements }
   const prefixes = term?.acls.flatMap(acl => (acl.kind === 'sources' ? acl.prefixes : [])) ?? []
   const isSources =
@@ -449,7 +457,7 @@ function readRequest(line: Line, acls: FindAcl): Request {
   const effect =
     action === 'accept'
       ? 'accept'
-      : action === 'reject'
+      : action === 'reject' || action === 'silent-drop'
         ? 'reject'
         : action === 'expect-proxy'
           ? 'proxy'

@@ -36,7 +36,6 @@ for (const [title, source, text, line, why] of [
   ['a rule outside of tables', 'iptables', '# a\n-A PREROUTING -j ACCEPT\n', 2, /outside a table/],
   ['iptables -L', 'iptables', '*nat\nChain PREROUTING (policy ACCEPT)\n', 2, /-A CHAIN/],
   ['a section of INI without an end', 'frp', '[common]\nbind_port = 1\n[ssh\n', 3, /\]/],
-  ['a key of INI given twice', 'frp', '[common]\nbind_port = 1\nbind_port = 2\n', 3, /twice/],
   ['a line before the first section', 'frp', 'type = tcp\n[common]\n', 1, /section/],
   ['wrong TOML of frp', 'frp', 'user = "a"\nserverPort = = 1\n', 2, /TOML/],
   ['wrong YAML of frp', 'frp', 'proxies:\n- name: a\n type: b\n', 3, /YAML/],
@@ -357,6 +356,34 @@ t.test('an accept for TLS beside a filter of sources is converted', async t => {
   )
 
   t.match(rules, [{ deny_sources: ['10.0.0.1'] }])
+})
+
+t.test('a tcp-request that only counts, marks or captures does not close the rule', async t => {
+  const lines = [
+    'connection track-sc0 src',
+    'content capture req.ssl_sni len 64',
+    'content set-var(txn.name) req.ssl_sni',
+    'session sc-inc-gpc0(0)',
+    'connection silent-drop if { src 192.0.2.0/24 }'
+  ].map(line => ` tcp-request ${line}\n`)
+  const { rules, report } = convertText(
+    t,
+    'haproxy',
+    `listen a\n bind :1\n${lines.join('')} server s 10.0.0.1:1\n.notice "ready"\n`
+  )
+
+  t.match(rules, [{ listen_port: 1, deny_sources: ['192.0.2.0/24'] }])
+  t.notOk(report.rows.some(({ outcome }) => outcome === 'refused'))
+})
+
+t.test('a filter in a condition of HAProxy leaves the rule out', async t => {
+  const { rules } = convertText(
+    t,
+    'haproxy',
+    'listen a\n bind :1\n.if defined(STRICT)\n tcp-request connection reject if !{ src 10.0.0.0/8 }\n.endif\n server s 10.0.0.1:1\n'
+  )
+
+  t.same(rules, [])
 })
 
 t.test('a filter that a rule cannot express leaves the rule out', async t => {
@@ -762,6 +789,49 @@ t.test('a frpc belongs to the frps before it, and equal names get numbers', asyn
     { client: 'frps-2', via: 'frpc-2' }
   ])
   t.same(report.clients, ['frpc', 'frpc-2', 'frps', 'frps-2'])
+})
+
+t.test('a key that an INI file of frp repeats has its last value', async t => {
+  const { rules, report } = convertText(
+    t,
+    'frp',
+    '[common]\nserver_addr = a\n[web]\nsk = opensesame\nsk = opensesame\nlocal_port = 80\nremote_port = 1\nremote_port = 2\n'
+  )
+
+  t.match(rules, [{ listen_port: 2 }])
+  t.match(
+    report.rows.filter(({ line }) => line > 6),
+    [{ outcome: 'ignored', reason: 'not_used' }, { outcome: 'mapped' }]
+  )
+  t.notMatch(JSON.stringify(report), 'opensesame')
+})
+
+t.test('the list of ports of an old frps is kept', async t => {
+  const folder = t.testdir({
+    'frps.ini': '[common]\nbind_port = 7000\nprivilege_token = opensesame\nprivilege_allow_ports = 10-20\n',
+    'home.ini':
+      '[common]\nserver_addr = a\n[in]\nremote_port = 15\nlocal_port = 1\n[out]\nremote_port = 25\nlocal_port = 1\n'
+  })
+  const files = ['frps.ini', 'home.ini'].map(name => join(folder, name))
+  const { rules, report } = convert({ source: 'frp', files, client: undefined, owner: undefined })
+
+  t.match(rules, [{ name: 'in', listen_port: 15 }])
+  t.equal(rules.length, 1)
+  t.notMatch(JSON.stringify(report), 'opensesame')
+  t.notOk(report.rows.some(({ reason }) => reason === 'unknown_statement'))
+})
+
+t.test('a subdomain of an unknown frps is refused, and the other domains of the proxy are kept', async t => {
+  const proxy = (keys: string) => `serverAddr = "a"\n[[proxies]]\ntype = "https"\nlocalPort = 1\n${keys}\n`
+  const both = convertText(t, 'frp', proxy('subdomain = "b"\ncustomDomains = ["c.example.org"]'))
+  const only = convertText(t, 'frp', proxy('subdomain = "b"'))
+
+  t.match(both.rules, [{ sni_pattern: 'c.example.org' }])
+  t.match(
+    both.report.rows.find(({ line }) => line === 5),
+    { outcome: 'refused', reason: 'other_side' }
+  )
+  t.same(only.rules, [])
 })
 
 t.test('values of the environment are data, and the report shows the template', async t => {
