@@ -162,6 +162,7 @@ class Walk {
 
   #combine(scope: Match, { match, statement }: ChainRule): Match {
     if (match.deny.length > 0) this.#conversion.spend(scope.deny.length, statement)
+    this.#conversion.spend((scope.ports?.length ?? 0) * (match.ports?.length ?? 0), statement)
     return combine(scope, match)
   }
 
@@ -313,8 +314,10 @@ function addDestination(draft: RuleDraft, text: string, statement: Statement, re
 
 function combine(before: Match, own: Match): Match {
   const isBoth = before.allow !== null && own.allow !== null
-  const ports = before.ports === null ? own.ports : own.ports === null ? before.ports : null
-  const isNever = own.protocols !== null && before.protocols?.includes(own.protocols[0] ?? 'tcp') === false
+  const ports = intersectPorts(before.ports, own.ports)
+  const isNever =
+    ports?.length === 0 ||
+    (own.protocols !== null && before.protocols?.includes(own.protocols[0] ?? 'tcp') === false)
   return {
     protocols: own.protocols ?? before.protocols,
     ports,
@@ -330,13 +333,18 @@ function combine(before: Match, own: Match): Match {
     problem:
       before.problem ??
       own.problem ??
-      (isNever ||
-      isBoth ||
-      (before.ports !== null && own.ports !== null) ||
-      (before.share < 1 && own.share < 1)
-        ? 'match'
-        : null)
+      (isNever || isBoth || (before.share < 1 && own.share < 1) ? 'match' : null)
   }
+}
+
+/** A chain can name the ports again that led to it, as the ports of containers do. */
+function intersectPorts(one: Match['ports'], other: Match['ports']): Match['ports'] {
+  if (one === null || other === null) return one ?? other
+  return one.flatMap(({ from, to }) =>
+    other
+      .map(ports => ({ from: Math.max(from, ports.from), to: Math.min(to, ports.to) }))
+      .filter(ports => ports.from <= ports.to)
+  )
 }
 
 /** Counts what `exclude` reads for one listen port, and the lists of sources in the key of its share. */

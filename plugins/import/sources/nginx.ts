@@ -17,7 +17,7 @@ import { addNotes, anySource, type DraftTarget, type Note, openDraft, type RuleD
 import { IncludeReader, type SourceFile } from '../source-file.ts'
 
 const timeouts =
-  /^(proxy_timeout|proxy_connect_timeout|preread_timeout|proxy_protocol_timeout|resolver_timeout|proxy_requests|proxy_responses)$/
+  /^(proxy_timeout|proxy_connect_timeout|preread_timeout|proxy_protocol_timeout|resolver_timeout|health_check_timeout|proxy_requests|proxy_responses)$/
 const tuning =
   /^(proxy_buffer_size|proxy_half_close|proxy_socket_keepalive|preread_buffer_size|tcp_nodelay|variables_hash_\w+|map_hash_\w+|zone|keepalive|proxy_session_drop|proxy_next_upstream_(tries|timeout)|limit_conn_(log_level|status|dry_run)|limit_conn_zone|server_names_hash_\w+|state|sticky)$/
 const logging = /^(access_log|error_log|log_format|open_log_file_cache|status_zone)$/
@@ -80,10 +80,12 @@ function convertStream(directives: readonly Directive[], file: SourceFile, conve
   )
   const maps = new Map(directives.filter(({ name }) => name === 'map').map(one => [one.values[1] ?? '', one]))
   const servers = directives.filter(({ name }) => name === 'server')
-  const common = directives.filter(({ name }) => !/^(upstream|map|server)$/.test(name))
+  const common = directives.filter(({ name }) => !/^(upstream|map|server|match)$/.test(name))
   for (const group of [upstreams.values(), maps.values()])
     for (const unused of group) leaveUnused(unused, conversion)
   for (const directive of common) judgeCommon(directive, conversion)
+  judgeMatches(directives, servers, conversion)
+  judgeMaps(maps, servers, conversion)
   const stream = { upstreams, maps, common }
   const opened = servers.map(server => openServer(server, stream, conversion))
   const defaults = defaultServers(opened)
@@ -93,6 +95,40 @@ function convertStream(directives: readonly Directive[], file: SourceFile, conve
     else addServer(server, { stream, defaults, file, conversion })
   }
 }
+
+/** A `match` says what a health check expects. A rule only connects. */
+function judgeMatches(
+  directives: readonly Directive[],
+  servers: readonly Directive[],
+  { verdicts }: Conversion
+): void {
+  const used = new Set(
+    servers.flatMap(({ block }) =>
+      (block ?? []).filter(({ name }) => name === 'health_check').flatMap(({ values }) => values)
+    )
+  )
+  for (const { name, values, statement, block } of directives)
+    for (const one of name === 'match' ? [statement, ...(block ?? []).map(inner => inner.statement)] : [])
+      if (used.has(`match=${values[0]}`)) verdicts.approximate(one, 'health_check', null)
+      else verdicts.leaveUnused(one)
+}
+
+/** Refuses the maps of other variables than the TLS name that a server uses. */
+function judgeMaps(
+  maps: ReadonlyMap<string, Directive>,
+  servers: readonly Directive[],
+  conversion: Conversion
+): void {
+  const used = new Set(
+    servers.flatMap(({ block }) => (block ?? []).filter(isPass).flatMap(({ values }) => values))
+  )
+  for (const [variable, map] of maps)
+    if (used.has(variable) && map.values[0] !== '$ssl_preread_server_name')
+      refuseAll(map, 'variable', conversion)
+}
+
+/** `pass` hands connections to a listener of the same nginx, which a rule dials. */
+const isPass = ({ name }: Directive): boolean => name === 'proxy_pass' || name === 'pass'
 
 function judgeCommon(directive: Directive, conversion: Conversion): void {
   const { name, statement, block } = directive
@@ -186,7 +222,7 @@ function addServer(server: Server, context: Context): void {
   const { file, conversion } = context
   const { verdicts } = conversion
   const settings = new Settings(server, conversion)
-  const pass = own.find(({ name }) => name === 'proxy_pass')
+  const pass = own.find(isPass)
   if (!pass) {
     refuseAll(directive, own.some(({ name }) => code.test(name)) ? 'plugin' : 'no_target', conversion)
     return
@@ -210,7 +246,8 @@ function addServer(server: Server, context: Context): void {
         field: 'listen_port',
         reason: isAddress ? 'listen_address' : null
       })
-      draft.notes.push({ statement: pass.statement, field: 'targets', reason: null }, ...route.notes)
+      const reason = pass.name === 'pass' ? 'source_address' : null
+      draft.notes.push({ statement: pass.statement, field: 'targets', reason }, ...route.notes)
       draft.blamed =
         listen.ports === null ? listen.statement : (route.notes[0]?.statement ?? directive.statement)
       conversion.spend(own.length, directive.statement)
@@ -394,7 +431,7 @@ class Settings {
     else if (tuning.test(name)) verdicts.ignore(statement, 'tuning')
     else if (/^(proxy_)?ssl/.test(name)) verdicts.ignore(statement, 'tls_termination')
     else if (name === 'resolver') verdicts.ignore(statement, 'resolver')
-    else if (dynamic.test(name)) verdicts.refuse(statement, 'variable')
+    else if (dynamic.test(name) && name !== 'pass') verdicts.refuse(statement, 'variable')
   }
 
   #note({ statement }: Directive, field: string, reason: Reason | null = null): void {
@@ -437,7 +474,8 @@ class Settings {
   #checkHealth(directive: Directive): void {
     this.#checkSecs = checkSeconds(directive)
     const isMore = directive.values.some(text => !text.startsWith('interval='))
-    this.#note(directive, 'health_check_interval_secs', isMore ? 'health_check' : null)
+    if (this.#isUdpOnly) this.#note(directive, '', 'health_check')
+    else this.#note(directive, 'health_check_interval_secs', isMore ? 'health_check' : null)
   }
 }
 

@@ -77,7 +77,7 @@ function addEndpoint(
   }
   if (network) notes.push({ statement: network.statement, field: '', reason: null })
   network?.finish()
-  const listen = endpoint.takeText('listen')
+  const listen = endpoint.takeText('listen') ?? endpoint.takeText('local')
   const { host: address = '', ports = null } = listen ? splitHostPort(listen.value) : {}
   const host = listenInterface?.value === 'lo' ? '127.0.0.1' : address
   const range = ports === null ? null : parsePorts(ports)

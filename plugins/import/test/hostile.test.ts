@@ -303,6 +303,11 @@ const products: readonly (readonly [title: string, SourceName, string])[] = [
     `serverAddr = "a"\n{{ range parseNumberRange "1-2000" }}\n[[proxies]]\ntype = "https"\nlocalPort = {{ . }}\ncustomDomains = [${repeated(2000, at => `"a${at}.example.org",`)}]\n{{ end }}\n`
   ],
   [
+    'ports along a chain',
+    'iptables',
+    `*nat\n-A PREROUTING -p tcp --dports ${repeated(2000, at => `${at + 1},`)}1 -j A\n-A A -p tcp --dports ${repeated(2000, at => `${at + 1},`)}1 -j DNAT --to-destination 10.0.0.1\n`
+  ],
+  [
     'sources and ports',
     'iptables',
     `*nat\n-A PREROUTING -s ${repeated(2000, () => '10.0.0.1,')}10.0.0.1 -p tcp --dports ${repeated(2000, at => `${at + 1},`)}1 -j DNAT --to-destination 10.0.0.1\n`

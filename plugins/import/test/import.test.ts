@@ -641,6 +641,102 @@ t.test('the name bypass is no secret', async t => {
   t.match(report.rows, [{}, {}, { text: 'bypass: own-net', outcome: 'refused', reason: /^(?!secret)/ }])
 })
 
+t.test('ports that a chain of iptables names again are those that both name', async t => {
+  const { rules, report } = convertText(
+    t,
+    'iptables',
+    `*nat
+-A PREROUTING -m addrtype --dst-type LOCAL -j HOSTPORT
+-A HOSTPORT -p tcp -m multiport --dports 80,443 -j POD
+-A HOSTPORT -p tcp -m multiport --dports 90 -j OTHER
+-A POD -s 127.0.0.1/32 -p tcp -m tcp --dport 80 -j MASQ
+-A POD -p tcp -m tcp --dport 80 -j DNAT --to-destination 10.85.0.2:8080
+-A POD -p tcp -m tcp --dport 400:500 -j DNAT --to-destination 10.85.0.2:8443
+-A OTHER -p tcp -m tcp --dport 91 -j DNAT --to-destination 10.85.0.3:91
+-A MASQ -j MARK --set-xmark 0x2000/0x2000
+COMMIT
+`
+  )
+
+  t.match(rules, [
+    { listen_port: 80, targets: [{ host: '10.85.0.2', port: 8080 }] },
+    { listen_port: 443, targets: [{ port: 8443 }] }
+  ])
+  t.equal(rules.length, 2)
+  t.match(
+    report.rows.find(({ line }) => line === 8),
+    { outcome: 'refused', reason: 'match' }
+  )
+})
+
+t.test('a pass of nginx becomes a target, unless it ends TLS', async t => {
+  const server = (listen: string, pass: string) => `server { listen ${listen}; pass ${pass}; }\n`
+  const { rules, report } = convertText(
+    t,
+    'nginx',
+    `stream {\n${server('1', '127.0.0.1:81')}${server('2 ssl', '127.0.0.1:82')}${server('3', 'unix:/run/a')}}\n`
+  )
+
+  t.match(rules, [{ listen_port: 1, targets: [{ host: '127.0.0.1', port: 81 }] }])
+  t.equal(rules.length, 1)
+  t.match(
+    report.rows.filter(({ text }) => text.startsWith('pass')),
+    [
+      { outcome: 'approximated', reason: 'source_address' },
+      { reason: 'tls_termination' },
+      { reason: 'unix_socket' }
+    ]
+  )
+})
+
+t.test('a match of nginx is a difference of the health check that names it', async t => {
+  const { rules, report } = convertText(
+    t,
+    'nginx',
+    `stream {
+ match greeting { expect "220"; }
+ match spare { send "x"; }
+ server { listen 1; proxy_pass 10.0.0.1:1; health_check match=greeting; health_check_timeout 2s; }
+ server { listen 2 udp; proxy_pass 10.0.0.1:2; health_check udp; }
+}
+`
+  )
+
+  t.match(rules, [{ health_check_interval_secs: 5 }, { protocol: 'udp' }])
+  t.notOk(report.rows.some(({ outcome }) => outcome === 'refused'))
+  t.match(
+    report.rows.filter(({ line }) => line === 2 || line === 3).map(({ outcome }) => outcome),
+    ['approximated', 'approximated', 'ignored', 'ignored']
+  )
+  t.match(
+    report.rows.find(({ text }) => text === 'health_check udp'),
+    { to: 'rules[1]' }
+  )
+})
+
+t.test('a map of nginx by another variable is refused with the server that uses it', async t => {
+  const { rules, report } = convertText(
+    t,
+    'nginx',
+    'stream {\n map $ssl_preread_alpn_protocols $to {\n h2 10.0.0.1:1;\n }\n server { listen 1; ssl_preread on; proxy_pass $to; }\n}\n'
+  )
+
+  t.same(rules, [])
+  t.match(
+    report.rows.filter(({ line }) => line === 2 || line === 3),
+    [
+      { outcome: 'refused', reason: 'variable' },
+      { outcome: 'refused', reason: 'variable' }
+    ]
+  )
+})
+
+t.test('an endpoint of realm may name its address local', async t => {
+  const { rules } = convertText(t, 'realm', '{"endpoints":[{"local":"0.0.0.0:5","remote":"10.0.0.1:6"}]}')
+
+  t.match(rules, [{ listen_port: 5, targets: [{ port: 6 }] }])
+})
+
 t.test('chains of Kubernetes become one rule with a target for each endpoint', async t => {
   const { rules } = convertText(
     t,
