@@ -183,7 +183,7 @@ export class Conversion {
       proxy_out: isTcp ? (draft.proxyOut ?? undefined) : undefined,
       allow_sources: draft.allowSources ?? undefined,
       deny_sources: draft.denySources ?? undefined,
-      source_limit: draft.sourceConnections === null ? undefined : { connections: draft.sourceConnections },
+      source_limit: sourceLimit(draft),
       rate_limit: Object.keys(draft.rateLimit).length > 0 ? { ...draft.rateLimit } : undefined,
       targets
     }
@@ -261,6 +261,14 @@ export class Conversion {
   #note(statement: Statement, reason: Reason | null, place: string): void {
     if (reason === null) this.verdicts.map(statement, place)
     else this.verdicts.approximate(statement, reason, place)
+  }
+}
+
+function sourceLimit({ sourceConnections, sourceRate }: RuleDraft): RuleEntry | undefined {
+  if (sourceConnections === null && sourceRate === null) return
+  return {
+    ...(sourceConnections !== null && { connections: sourceConnections }),
+    ...(sourceRate !== null && { new_connections: sourceRate.count, within_secs: sourceRate.secs })
   }
 }
 

@@ -46,10 +46,11 @@ export class GostNodes {
 
   /** Returns the client of a node. A node that is named like another file is the client of that file. */
   clientOf(name: string, address: string, { client }: SourceFile): string {
-    const wanted = name === '' ? splitHostPort(address).host || 'exit' : name
+    const host = splitHostPort(address).host || 'exit'
+    const wanted = name === '' ? host : name
     const own = toClientName(wanted)
     if (own !== client && this.#clients.has(own)) return own
-    const key = JSON.stringify([own, address])
+    const key = JSON.stringify(name === '' ? [host] : [own, address])
     const taken = this.#known.get(key) ?? this.#names.take(wanted)
     this.#known.set(key, taken)
     return taken
@@ -118,12 +119,9 @@ export class GostChains {
       if (!dialers.test(protocol) && !transports.test(protocol)) problem ??= 'chain'
       if (parameters.has('bypass')) problem ??= 'chain'
       parts.push({ statement, reason: strategy.startsWith('rand') ? 'balance' : null })
-      return {
-        clients: addresses
-          .filter(text => text !== '')
-          .map(address => this.#nodes.clientOf('', address, this.#file)),
-        isOrdered: strategy === 'fifo'
-      }
+      const given = addresses.filter(text => text !== '')
+      const clients = given.map(address => this.#nodes.clientOf('', address, this.#file))
+      return { clients: [...new Set(clients)], isOrdered: strategy === 'fifo' }
     })
     return { hops, parts, problem: problem ?? problemOf(hops) }
   }

@@ -42,6 +42,7 @@ export interface RuleDraft {
   allowSources: readonly string[] | null
   denySources: readonly string[] | null
   sourceConnections: number | null
+  sourceRate: { readonly count: number; readonly secs: number } | null // new connections of a caller
   sniPattern: string | null
   isSniFallback: boolean
   isPaused: boolean
@@ -66,6 +67,7 @@ export const openDraft = (
   allowSources: null,
   denySources: null,
   sourceConnections: null,
+  sourceRate: null,
   sniPattern: null,
   isSniFallback: false,
   isPaused: false,

@@ -232,7 +232,9 @@ function addForwarder(forwarder: TableReader, draft: RuleDraft, context: FileCon
     selector.finish()
   }
   setStrategy(draft, strategy?.value ?? 'round', strategy?.statement ?? null)
-  const hop = forwarder.takeText('hop')
+  const hasNodes = forwarder.has('nodes') || forwarder.has('targets')
+  const hop = forwarder.takeText('hop') ?? (hasNodes ? null : forwarder.takeText('name'))
+  forwarder.ignore('name', 'structure')
   if (hop) draft.notes.push({ statement: hop.statement, field: 'targets', reason: null })
   for (const node of hop ? nodesOfHop(hop.value, context) : []) addNode(node, draft)
   for (const node of forwarder.takeTables('nodes')) addNode(readNode(node, context.conversion), draft)
@@ -332,7 +334,7 @@ function addNode(
   })
 }
 
-/** A range of target ports is counted from the first listen port. */
+/** A range of target ports counts along with a range of listen ports. For one listen port, each of its ports is a target. */
 function addTarget(
   draft: RuleDraft,
   text: string,
@@ -344,17 +346,24 @@ function addTarget(
 ): void {
   const { host, ports } = splitHostPort(text)
   const range = ports === null ? null : parsePorts(ports)
-  const isRange = range !== null && range.to > range.from
-  draft.targets.push({
-    host: range === null ? '' : host === '' ? '127.0.0.1' : host,
-    port: range === null ? 0 : isRange ? range.from - draft.listen.from : range.from,
-    kind: isRange ? 'shifted' : 'fixed',
-    priority,
-    weight,
-    statement,
-    reason: isRange && sizeOf(range) !== sizeOf(draft.listen) ? 'port' : null
-  })
+  const target = { host: range === null ? '' : host || '127.0.0.1', priority, weight, statement }
+  if (range === null || range.from === range.to)
+    draft.targets.push({ ...target, port: range?.from ?? 0, kind: 'fixed', reason: null })
+  else if (sizeOf(draft.listen) === 1)
+    for (let port = range.from; port <= range.to; port += 1) {
+      if (port > range.from && draft.targets.length > maxTargets) break // it is refused
+      draft.targets.push({ ...target, port, kind: 'fixed', reason: null })
+    }
+  else
+    draft.targets.push({
+      ...target,
+      port: range.from - draft.listen.from,
+      kind: 'shifted',
+      reason: sizeOf(range) === sizeOf(draft.listen) ? null : 'port'
+    })
 }
+
+const maxTargets = 8 // of a rule: one more is refused
 
 const sizeOf = ({ from, to }: Ports): number => to - from + 1
 
@@ -692,9 +701,23 @@ function readParameter(
   else if (name === 'limiter.out' && parseSize(value) !== null)
     draft.rateLimit['bandwidth_out_bps'] = parseSize(value) ?? 1
   else if (/^limiter\.conn\.(in|out)$/.test(name)) reasons.push('connection_limit')
-  else if (/^admission/.test(name)) return ['source_rules']
+  else if (name === 'admission') return admit(value, draft) ? [] : ['source_rules']
   else return ['unknown_statement']
   return []
+}
+
+/** Reads `10.0.0.0/8,192.0.2.1`, callers that are refused, and `~10.0.0.0/8`, the only ones that are not. */
+function admit(value: string, draft: RuleDraft): boolean {
+  const isWhitelist = value.startsWith('~')
+  const prefixes = value
+    .slice(isWhitelist ? 1 : 0)
+    .split(',')
+    .map(text => parsePrefix(text.trim()))
+  if (prefixes.includes(null)) return false
+  const sources = prefixes.filter(prefix => prefix !== null)
+  if (isWhitelist) draft.allowSources = sources
+  else draft.denySources = sources
+  return true
 }
 
 /** A handler sends the header. The other parts take it, also from callers without one, which a rule refuses. */

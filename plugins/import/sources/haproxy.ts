@@ -20,7 +20,7 @@ const logging =
 const loggingOptions =
   /^(tcplog|httplog|dontlognull|dontlog-normal|log-health-checks|log-separate-errors|logasap|socket-stats|contstats|httpslog)$/
 const tuning =
-  /^(maxconn|fullconn|backlog|retries|retry-on|id|guid|hash-balance-factor|hash-preserve-affinity|max-keep-alive-queue|load-server-state-from-file|server-state-file-name|grace|bind-process|tune|nbproc|nbthread|persist)$/
+  /^(maxconn|fullconn|backlog|retries|retry-on|id|guid|hash-balance-factor|hash-preserve-affinity|max-keep-alive-queue|redispatch|load-server-state-from-file|server-state-file-name|grace|bind-process|tune|nbproc|nbthread|persist)$/
 const tuningOptions =
   /^(tcpka|clitcpka|srvtcpka|nolinger|redispatch|tcp-smart-accept|tcp-smart-connect|splice-auto|splice-request|splice-response|abortonclose|allbackups|checkcache|independent-streams|idle-close-on-response|spop-check|prefer-last-server)$/
 const httpOnly =
@@ -116,6 +116,7 @@ function judgeRest({ words, statement }: Line, { verdicts }: Conversion): void {
     verdicts.approximate(statement, 'timeout', null)
   else if (tuning.test(keyword) || (keyword === 'option' && tuningOptions.test(second)))
     verdicts.ignore(statement, 'tuning')
+  else if (keyword === 'stick-table') verdicts.leaveUnused(statement)
   else if (keyword === 'option' && second === 'tcp-check') verdicts.map(statement, null)
   else if (keyword === 'option' && checkOptions.test(second))
     verdicts.approximate(statement, 'health_check', null)
@@ -179,6 +180,8 @@ function addProxy(proxy: Proxy, backends: ReadonlyMap<string, Proxy>, conversion
       draft.isSniFallback = route.isFallback
       draft.allowSources = filter.allow
       draft.denySources = filter.deny
+      draft.sourceConnections = filter.connections
+      draft.sourceRate = filter.rate
       if (listen.isProxied) draft.proxyIn = anySource
       else if (filter.proxies !== null) draft.proxyIn = filter.proxies
       const peerProblem = draft.proxyIn !== null && filter.isOfPeers ? 'source_rules' : null
@@ -255,7 +258,15 @@ interface Filter {
   readonly acls: FindAcl
   readonly notes: readonly Note[]
   readonly problem: Reason | null // a filter cannot be expressed: the rule must not open
+  readonly connections: number | null
+  readonly rate: RuleDraft['sourceRate']
   readonly isOfPeers: boolean // it judges the peer, before a PROXY header: behind a proxy, no rule can express it
+}
+
+/** The connections that a caller may have open, or may begin within the period of a stick table. */
+interface SourceLimit {
+  readonly counter: 'conn_cur' | 'conn_rate'
+  readonly most: number
 }
 
 /** A test of an ACL: TLS names, source prefixes, or one that always holds when TLS is read. */
@@ -268,6 +279,7 @@ type Acl =
     }
   | { readonly kind: 'sources'; readonly prefixes: readonly string[]; readonly statement: Statement | null }
   | { readonly kind: 'always'; readonly statement: Statement | null }
+  | { readonly kind: 'limit'; readonly limit: SourceLimit; readonly statement: Statement | null }
   | { readonly kind: 'unknown'; readonly reason: Reason; readonly statement: Statement | null }
 
 /** Returns the tests of a name for a condition of a statement. Counts them as work: many conditions can use one name. */
@@ -306,7 +318,8 @@ const sizeOfAcl = (acl: Acl): number =>
 /** Reads `acl` and `tcp-request` lines. The first match decides in HAProxy, and `deny_sources` wins in a rule. */
 function readFilter(lines: readonly Line[], conversion: Conversion): Filter {
   const acls = openAcls(lines, conversion)
-  const requests = new Requests()
+  const table = lines.find(({ words }) => words[0] === 'stick-table' && periodOf(words) !== null)
+  const requests = new Requests(table ? periodOf(table.words) : null)
   for (const { words, statement } of lines) {
     if (words[0] !== 'tcp-request') continue
     if (harmless.test(words[2] ?? '')) {
@@ -319,7 +332,17 @@ function readFilter(lines: readonly Line[], conversion: Conversion): Filter {
     if (use === null) conversion.verdicts.refuse(statement, 'source_rules')
     else requests.note([statement, ...request.statements], use)
   }
-  return { ...requests.result(), acls }
+  const result = requests.result()
+  if (table && result.rate)
+    result.notes.push({ statement: table.statement, field: 'source_limit', reason: 'source_limit' })
+  return { ...result, acls }
+}
+
+/** Returns the period in which a stick table counts new connections, in seconds; null if it does not, or in parts of them. */
+function periodOf(words: readonly string[]): number | null {
+  const [, text = ''] = /\bconn_rate\(([^)]*)\)/.exec(words.join(' ').slice(0, 1000)) ?? []
+  const secs = parseSeconds(text, 'ms')
+  return secs !== null && Number.isInteger(secs) && secs >= 1 && secs <= 3600 ? secs : null
 }
 
 /** Actions of `tcp-request` that let every connection pass: they mark, count or log it. */
@@ -342,7 +365,15 @@ class Requests {
   #problem: Reason | null = null
   #hasTls = false
   #isOfPeers = false
+  #connections: number | null = null
+  #rate: RuleDraft['sourceRate'] = null
+  readonly #periodSecs: number | null
   readonly #acceptedAt = new Set<string>() // layers of the lines that accept: each ends the rules of its own layer only
+
+  /** `periodSecs` is that of the stick table of the proxy. */
+  constructor(periodSecs: number | null) {
+    this.#periodSecs = periodSecs
+  }
 
   /** Returns null if the line is a filter that a rule cannot express. */
   add(request: Request): Use | null {
@@ -356,8 +387,10 @@ class Requests {
     for (const statement of others) this.#notes.push({ statement, field, reason: null })
   }
 
-  result(): Omit<Filter, 'acls'> {
+  result(): Omit<Filter, 'acls' | 'notes'> & { readonly notes: Note[] } {
     return {
+      connections: this.#connections,
+      rate: this.#rate,
       allow: this.#allow,
       deny: this.#deny.length > 0 ? this.#deny : null,
       proxies: this.#proxies,
@@ -367,7 +400,7 @@ class Requests {
     }
   }
 
-  #use({ effect, layer, sources, isAlways, isNegated, reason }: Request): Use | null {
+  #use({ effect, layer, sources, limit, isAlways, isNegated, reason }: Request): Use | null {
     if (effect === 'none') return { field: '', reason }
     if (effect === 'accept' || effect === 'tls') this.#acceptedAt.add(layer)
     if (effect === 'tls') {
@@ -380,8 +413,17 @@ class Requests {
       return { field: 'proxy_in', reason: sources === null ? null : 'proxy_header' }
     }
     if (layer === 'connection') this.#isOfPeers = true
+    if (limit !== null && effect === 'reject' && !isNegated) return this.#limit(limit)
     if (sources === null) return isAlways && effect === 'reject' ? this.#rejectRest(layer) : null
     return effect === 'accept' ? this.#accept(sources) : this.#reject(sources, isNegated ? 'others' : 'these')
+  }
+
+  /** A rule also limits the callers that an earlier line accepts. */
+  #limit({ counter, most }: SourceLimit): Use | null {
+    if (counter === 'conn_cur') this.#connections = Math.min(this.#connections ?? most, most)
+    else if (this.#periodSecs === null || this.#rate !== null) return null
+    else this.#rate = { count: most, secs: this.#periodSecs }
+    return { field: 'source_limit', reason: 'source_limit' }
   }
 
   /** An unconditional reject, after lines that accept. A rule has one list, which cannot be joined with another condition. */
@@ -416,6 +458,7 @@ interface Request {
   readonly effect: 'accept' | 'reject' | 'proxy' | 'tls' | 'none' // tls: lets in callers that send a ClientHello
   readonly layer: string // connection, session or content
   readonly sources: readonly string[] | null // of its condition, if it is one test of sources
+  readonly limit: SourceLimit | null // of its condition, if it is one test of a counter
   readonly isNegated: boolean
   readonly isAlways: boolean
   readonly reason: Reason | null
@@ -428,6 +471,7 @@ function readRequest(line: Line, acls: FindAcl): Request {
     effect: 'none',
     layer,
     sources: null,
+    limit: null,
     isNegated: false,
     isAlways: false,
     reason: null,
@@ -468,11 +512,17 @@ function readRequest(line: Line, acls: FindAcl): Request {
     effect,
     layer,
     sources: isSources ? prefixes : null,
+    limit: more === undefined && other === undefined ? limitOf(term) : null,
     isNegated: term?.isNegated ?? false,
     isAlways,
     reason: null,
     statements
   }
+}
+
+function limitOf(term: Term | undefined): SourceLimit | null {
+  const [acl, more] = term?.acls ?? []
+  return acl?.kind === 'limit' && more === undefined ? acl.limit : null
 }
 
 const matchOption = /^-(i|n|u|f|M|m)$/
@@ -504,6 +554,15 @@ function readAcl(words: readonly string[], statement: Statement | null): Acl {
       ? unknown('source_rules')
       : { kind: 'sources', prefixes: prefixes.filter(prefix => prefix !== null), statement }
   }
+  const [, counter] = /^(?:src|sc\d?)_(conn_cur|conn_rate)(?:\(\d?\))?$/.exec(fetch) ?? []
+  const [operator = '', digits = ''] = values
+  const most = Number(digits) - (operator === 'ge' ? 1 : 0)
+  if (counter !== undefined && /^g[et]$/.test(operator) && values.length === 2 && isCount(String(most)))
+    return {
+      kind: 'limit',
+      limit: { counter: counter === 'conn_cur' ? 'conn_cur' : 'conn_rate', most: Math.min(most, 1_000_000) },
+      statement
+    }
   if (/^req[._]ssl_hello_type$/.test(name) && values.join() === '1') return { kind: 'always', statement }
   if (/^req[._](len|ssl_ver)$/.test(name)) return { kind: 'always', statement }
   if (name === 'req.proto_http' || name === 'HTTP') return unknown('http_routing')

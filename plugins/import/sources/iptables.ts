@@ -300,7 +300,7 @@ function addDestination(draft: RuleDraft, text: string, statement: Statement, re
   const shift = range === null ? 0 : base === null ? range.from - from : range.from - Number(base)
   const kept = range !== null && from >= range.from && to <= range.to ? 0 : shift
   const differs = range !== null && !isFixed && !(isShifted && kept === 0)
-  for (const address of addressRange(host))
+  for (const address of host === '' ? ['127.0.0.1'] : addressRange(host)) // `:80` keeps the address: the host's own
     draft.targets.push({
       host: isWrong ? '' : address,
       port: isFixed ? range.from : kept,

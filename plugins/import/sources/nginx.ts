@@ -123,7 +123,7 @@ function judgeMaps(
     servers.flatMap(({ block }) => (block ?? []).filter(isPass).flatMap(({ values }) => values))
   )
   for (const [variable, map] of maps)
-    if (used.has(variable) && map.values[0] !== '$ssl_preread_server_name')
+    if (used.has(variable) && map.values[0] !== '$ssl_preread_server_name' && !isConstant(map))
       refuseAll(map, 'variable', conversion)
 }
 
@@ -310,6 +310,23 @@ function routesOfName(name: string, target: string, statement: Statement, conver
   }))
 }
 
+/** `map "" $name` only declares a variable, so that nginx resolves a name for each connection. */
+const isConstant = ({ values }: Directive): boolean => values[0] === ''
+
+function routesOfConstant(
+  { block, statement }: Directive,
+  nameRoutes: readonly Route[] | null,
+  { verdicts }: Conversion
+): readonly Route[] | null {
+  const value = (block ?? []).find(({ name }) => name === 'default')
+  const target = value?.values[0] ?? ''
+  if (!value || block?.length !== 1 || target.includes('$')) return null
+  verdicts.map(statement, null)
+  const note: Note = { statement: value.statement, field: 'targets', reason: null }
+  const all: Route = { pattern: null, isFallback: false, target, notes: [], reason: null }
+  return (nameRoutes ?? [all]).map(route => ({ ...route, target, notes: [...route.notes, note] }))
+}
+
 /** Returns the routes of `proxy_pass`; null if it has a variable that no map by TLS name defines. */
 function routesOf(
   pass: Directive,
@@ -320,6 +337,7 @@ function routesOf(
   if (!target.includes('$') || /^[^$]+:\$server_port$/.test(target))
     return nameRoutes ?? [{ pattern: null, isFallback: false, target, notes: [], reason: null }]
   const map = stream.maps.get(target)
+  if (map && isConstant(map)) return routesOfConstant(map, nameRoutes, conversion)
   if (!map || nameRoutes !== null || map.values[0] !== '$ssl_preread_server_name') return null
   const block = map.block ?? []
   const hasHostnames = block.some(({ name, values }) => name === 'hostnames' && values.length === 0)

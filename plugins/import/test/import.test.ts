@@ -376,6 +376,71 @@ t.test('a tcp-request that only counts, marks or captures does not close the rul
   t.notOk(report.rows.some(({ outcome }) => outcome === 'refused'))
 })
 
+t.test('a reject by the connections of a caller becomes a limit of each source', async t => {
+  const listen = (table: string, test: string) =>
+    `listen a\n bind :1\n${table} tcp-request connection track-sc0 src\n tcp-request connection reject if ${test}\n server s 10.0.0.1:1\n`
+  const table = (store: string) => ` stick-table type ip size 1m expire 60s store ${store}\n`
+  for (const [text, limit] of [
+    [listen(table('conn_cur'), '{ src_conn_cur ge 10 }'), { connections: 9 }],
+    [listen(table('conn_cur'), '{ sc_conn_cur(0) gt 10 }'), { connections: 10 }],
+    [
+      listen(table('conn_cur,conn_rate(30s)'), '{ sc0_conn_rate gt 20 }'),
+      { new_connections: 20, within_secs: 30 }
+    ],
+    [listen('', '{ src_conn_rate gt 20 }'), null],
+    [listen(table('conn_rate(500ms)'), '{ src_conn_rate gt 20 }'), null],
+    [listen(table('conn_cur'), '{ src_conn_cur lt 10 }'), null],
+    [listen(table('conn_cur'), '!{ src_conn_cur gt 10 }'), null],
+    [listen(table('conn_cur'), '{ src_conn_cur gt 10 } { src 10.0.0.0/8 }'), null],
+    [listen(table('conn_cur'), '{ src_conn_cur gt 10 }').replace('bind :1', 'bind :1 accept-proxy'), null]
+  ] as const) {
+    const { rules, report } = convertText(t, 'haproxy', text)
+
+    t.same(
+      rules.map(({ source_limit }) => source_limit),
+      limit === null ? [] : [limit],
+      text
+    )
+    t.equal(
+      report.rows.some(({ outcome }) => outcome === 'refused'),
+      limit === null
+    )
+  }
+})
+
+t.test('a map of nginx that only declares a variable is its default', async t => {
+  const stream = (map: string) =>
+    `stream {\n map "" $to { ${map} }\n server { listen 1; proxy_pass $to; }\n}\n`
+  const { rules, report } = convertText(t, 'nginx', stream('default db.example.org:5432;'))
+
+  t.match(rules, [{ listen_port: 1, targets: [{ host: 'db.example.org', port: 5432 }] }])
+  t.notOk(report.rows.some(({ outcome }) => outcome !== 'mapped'))
+  t.same(convertText(t, 'nginx', stream('default $other;')).rules, [])
+})
+
+t.test('a DNAT of only the port leads to the host itself, as a REDIRECT does', async t => {
+  const { rules } = convertText(
+    t,
+    'iptables',
+    '*nat\n-A PREROUTING -p udp -m udp --dport 5000:5001 -j DNAT --to-destination :6000\n'
+  )
+
+  t.match(rules, [
+    { listen_port: 5000, protocol: 'udp', targets: [{ host: '127.0.0.1', port: 6000 }] },
+    { listen_port: 5001 }
+  ])
+})
+
+t.test('two URLs of gost with one host are one client', async t => {
+  const { report } = convertText(
+    t,
+    'gost',
+    'gost -L tcp://:1/10.0.0.1:1 -F socks5://192.0.2.9:1080\ngost -L tcp://:2/10.0.0.1:1 -F sshd://192.0.2.9:22,192.0.2.9:23\n'
+  )
+
+  t.same(report.clients, ['192.0.2.9', 'edge'])
+})
+
 t.test('a filter in a condition of HAProxy leaves the rule out', async t => {
   const { rules } = convertText(
     t,
@@ -395,7 +460,7 @@ t.test('a filter that a rule cannot express leaves the rule out', async t => {
     ['haproxy', 'listen a\n bind :1\n tcp-request connection reject\n server s 10.0.0.1:1\n'],
     [
       'haproxy',
-      'defaults d\n tcp-request connection reject if { src_conn_cur gt 9 }\nlisten a from d\n bind :1\n server s 10.0.0.1:1\n'
+      'defaults d\n tcp-request connection reject if { src_conn_cnt gt 9 }\nlisten a from d\n bind :1\n server s 10.0.0.1:1\n'
     ],
     ['nginx', 'stream { server { listen 1; include ../access.conf; proxy_pass 10.0.0.1:1; } }'],
     [
@@ -607,6 +672,46 @@ t.test('a chain of gost that a path cannot express leaves the rule out', async t
     t.same(rules, [], hops)
     t.ok(report.rows.some(({ outcome, reason }) => outcome === 'refused' && reason !== 'unknown_statement'))
   }
+})
+
+t.test('each port of a target range of gost is a target of a single listen port', async t => {
+  const { rules } = convertText(
+    t,
+    'gost',
+    'gost -L tcp://:1/10.0.0.1:80-82 -L tcp://:10-12/10.0.0.1:80-82 -L tcp://:2/10.0.0.1:1-65535\n'
+  )
+
+  t.match(rules[0], { listen_port: 1, targets: [{ port: 80 }, { port: 81 }, { port: 82 }] })
+  t.match(rules[1], { listen_port: 10, listen_port_end: 12, targets: [{ port: 80 }] })
+  t.equal((rules[2]?.['targets'] as unknown[] | undefined)?.length, 8)
+})
+
+t.test('an admission in a URL of gost becomes the filter of its rule', async t => {
+  const { rules } = convertText(
+    t,
+    'gost',
+    `gost -L tcp://:1/10.0.0.1:1?admission=~192.0.2.0/24,198.51.100.7
+gost -L tcp://:2/10.0.0.1:1?admission=192.0.2.0/24
+gost -L tcp://:3/10.0.0.1:1?admission=~host.example.org
+gost -L tcp://:4/10.0.0.1:1?admission=~
+`
+  )
+
+  t.match(rules, [
+    { listen_port: 1, allow_sources: ['192.0.2.0/24', '198.51.100.7'] },
+    { listen_port: 2, deny_sources: ['192.0.2.0/24'] }
+  ])
+  t.equal(rules.length, 2)
+})
+
+t.test('a forwarder of gost may name its hop in name', async t => {
+  const { rules } = convertText(
+    t,
+    'gost',
+    'services:\n- addr: :1\n  handler: {type: tcp}\n  forwarder: {name: h}\nhops:\n- name: h\n  nodes: [{addr: "10.0.0.1:1"}]\n'
+  )
+
+  t.match(rules, [{ listen_port: 1, targets: [{ host: '10.0.0.1' }] }])
 })
 
 t.test('nodes of gost that are named like another file are the client of that file', async t => {
