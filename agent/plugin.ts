@@ -79,7 +79,7 @@ export interface AgentPlugin {
   /** Makes the draft of every rule stricter after all plugins have planned. Must be pure, like `plan`. */
   tighten?(draft: EngineRuleDraft, rule: RuleSpec, call: AgentCall): void
   /**
-   * Dials a target of which a plan names this plugin as `dialer`; only the plugin itself can. An error, and no answer within
+   * Dials a target with this plugin as the planned `dialer`; only the plugin itself can. An error, and no answer within
    * 10 s, are the failures 'internal' and 'timeout'. While the plugin is not loaded, its targets are refused: 'no_dialer'.
    */
   dial?(request: TargetDial, call: AgentCall): Promise<Dialed>

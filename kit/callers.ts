@@ -81,7 +81,7 @@ export function openCallers(call: Call, publicOrigin = `http://${kitHost}`) {
     }
 }
 
-/** A user whom another caller of the kit has created has this password, and keeps the sessions. */
+/** A user that another caller of the kit has created has this password, and keeps the sessions. */
 async function resetPassword(call: Call, user: string): Promise<void> {
   const password = { new_password: kitPassword, temporary: false, keep_api_tokens: true }
   const reply = await call('POST', `/v1/users/${user}/password`, password)

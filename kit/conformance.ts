@@ -29,7 +29,7 @@ export interface Conformance {
   readonly notes: readonly string[] // routes that could not be tried, and why
 }
 
-/** Checks the plugin in the folder `dir`, which is left unchanged. Each problem is told once. */
+/** Checks the plugin in the folder `dir`, which stays as it is. Names each problem once. */
 export async function checkConformance(
   dir: string,
   builtin: BuiltinPlugins,

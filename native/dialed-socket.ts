@@ -1,4 +1,4 @@
-// The end of a dialed target that JavaScript gets: a Unix socket whose other end the engine relays.
+// The end of a dialed target that JavaScript gets: a Unix socket. The engine relays its other end.
 import { Socket } from 'node:net'
 import type { NativeEngine } from './bridge.ts'
 

@@ -9,9 +9,8 @@ export interface EngineTarget {
    */
   readonly dialer?: string
   /**
-   * With a dialer: its way to the target, at most 128 characters: words separated by spaces, by which connections can be
-   * listed. Targets with equal hosts and ports that differ in dialer
-   * or path are different targets.
+   * With a dialer: its way to the target, at most 128 characters: words separated by spaces. Lists of connections can be
+   * filtered by a word. Targets with equal hosts and ports that differ in dialer or path are different targets.
    */
   readonly path?: string
 }

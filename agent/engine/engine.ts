@@ -142,7 +142,7 @@ export interface EngineRule extends Filters {
   readonly flowCap: number // UDP: the most flows at once, over all ports of the rule
   /** Reports a record of each ended connection and flow in 'connections-ended' events. */
   readonly reportEnds: boolean
-  /** The header before each caller's bytes; null: none. Must be equal in all rules that share a port. */
+  /** The header before each caller's bytes; null: none. Rules that share a port must have the same. */
   readonly firstRead: FirstRead | null
   readonly preamble: Preamble | null // null: the target gets only the caller's bytes
   readonly replyCap: ReplyCap | null // UDP; null: replies are not capped

@@ -1,4 +1,4 @@
-// Dials targets for callers of other agents, as the engine dials those of its own callers.
+// Dials targets for callers of other agents, as the engine does for its callers.
 import type { Clock } from '../../kernel/base/clock.ts'
 import type { Engine, Filter } from '../engine/engine.ts'
 import { canonicalAddress, interleave, isOwnAddress } from '../net/address.ts'

@@ -18,7 +18,7 @@ export interface AgentHost {
   /** Returns false if `deny_targets` or `deny_local_ports` deny the address of a peer. `allow_targets` is about targets. */
   mayDial(address: string, port: number, host: string): boolean
   /**
-   * Returns false for a target whose host is an address that the guardrails deny at one of the ports. Names are checked when
+   * Returns false if the host of the target is an address that the guardrails deny at one of the ports. Names are checked when
    * they are dialed.
    */
   mayReach(host: string, from: number, to: number): boolean

@@ -247,7 +247,7 @@ export interface TargetProbe {
   readonly reached?: ReachedTarget
 }
 
-/** What a dialer tells about a target that it has reached. */
+/** A target that a dialer has reached. */
 export interface ReachedTarget {
   readonly address: string // that was dialed
   readonly timing?: DialTiming

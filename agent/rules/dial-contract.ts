@@ -70,7 +70,7 @@ export type AgentDialed =
    */
   | { readonly failure: string; readonly isRefusal: boolean }
 
-/** What the configuration of this agent permits as exit or relay of other clients. A reload can change it. */
+/** The permissions of this agent as exit or relay of other clients, from its configuration. A reload can change them. */
 export interface AgentExits {
   /** Returns true if the agent serves this entry: its `allow_exit`, and its `exit_entries` by id or name. */
   allows(entryId: string, entryName: string): boolean

@@ -1,4 +1,4 @@
-// What the configuration permits this agent as exit or relay of other clients.
+// The permissions of this agent as exit or relay of other clients, from its configuration.
 import type { AgentExits } from './dial-contract.ts'
 
 export interface ExitKeys {

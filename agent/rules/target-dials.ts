@@ -1,4 +1,4 @@
-// Lets plugins dial the targets of which their plans name them as dialer: for callers of the engine, and for probes.
+// Lets plugins dial the targets that have them as the planned dialer: for callers of the engine, and for probes.
 import type { Clock } from '../../kernel/base/clock.ts'
 import type { DialCanceled, DialRequest } from '../engine/dial-request.ts'
 import type { Engine } from '../engine/engine.ts'

@@ -23,7 +23,7 @@ export interface RouteDefinition<D, S extends Schemas = Schemas> {
   readonly needsFresh?: true // a session needs a recent proof of a factor
   readonly needsScope?: false // any token may call it; default: a token needs the scope of the action
   readonly reads?: true // although it is no GET: viewers and read scopes may call it, and only its changes are audited
-  readonly status?: 200 | 201 | 204 | 302 // default: 200; a 204 whose `reply` is a union with null is 200 with a value
+  readonly status?: 200 | 201 | 204 | 302 // default: 200; a 204 with a `reply` that is a union with null is 200 with a value
   readonly summary: string // one line for OpenAPI
   readonly description?: string // for OpenAPI: details beyond the summary
   /** 'deferred': the decision is written with the change and gets its status once the client answers. */

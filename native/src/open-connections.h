@@ -29,7 +29,7 @@ struct ConnectionSelection {
     if (sources && std::ranges::none_of(*sources, [&](const Prefix& one) { return one.contains(from); })) return false;
     return !target || (target->same_host(to) && (target->port == 0 || target->port == to.port));
   }
-  /** `index`: among all targets of the rule; that of a divert is none of its own. */
+  /** `index`: among all targets of the rule; that of a divert does not count. */
   bool has_target(int rule, int index, bool is_diverted) const {
     if (!rule_targets) return true;
     return !is_diverted && std::ranges::binary_search(*rule_targets, std::pair{rule, index});

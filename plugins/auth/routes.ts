@@ -141,7 +141,7 @@ const logout = defineRoute({
   url: '/v1/auth/logout',
   action: logoutAction,
   access: 'self',
-  needsScope: false, // a token is told that it has no session
+  needsScope: false, // for a token, the answer is that it has no session
   status: 204,
   summary: 'Ends the web session of the cookie.',
   description: 'Replies with an address if the browser is to end its session at a provider, too.',

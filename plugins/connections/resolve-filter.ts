@@ -18,7 +18,7 @@ export function openFilterResolver(services: Services): ResolveFilter {
   const clientsThatCan = (needed: Capability): ReadonlySet<string> =>
     new Set(control.peers.all().flatMap(peer => (peer.can(needed) ? [peer.clientId] : [])))
 
-  /** Returns words of which a path must have one; null: any path, or none. */
+  /** Returns words; a path must have one of them. null: any path, or none. */
   async function pathWords(filter: Filter, caller: Principal, em: EntityManager) {
     const [paths] = filled(connectionPathsSlot)
     const given = paths && Reflect.get(filter, paths.value.parameter)

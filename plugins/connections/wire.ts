@@ -5,7 +5,7 @@ const proto = new URL('./connections.proto', import.meta.url)
 
 export const capability: Capability = { id: 'connections', since: '2.0.0' }
 
-/** Of agents that know `Selection.path_words`: others would select all connections. */
+/** Agents with it know `Selection.path_words`: others would select all connections. */
 export const pathCapability: Capability = { id: capability.id, since: '2.1.0' }
 
 export const Sort = Type.Union([

@@ -19,7 +19,7 @@ interface GrantedToken {
   readonly expiresAt: number
 }
 
-/** Has a session and no token, whose limits would be those of the new credential. */
+/** Has a session and no token: a new credential would have the limits of the token. */
 type SignedInUser = Pick<Principal, 'userId' | 'role'>
 
 /**

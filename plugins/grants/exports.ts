@@ -15,7 +15,7 @@ export const checkGrantTemplate = (template: GrantTemplate): void =>
 /** A giver of grants, such as the groups at a provider. Returns true if this source is in use; nobody else changes its grants. */
 export const grantSourceSlot = defineSlot<(source: string) => boolean>('grants.source')
 
-/** Whose grants to set, and for whom. */
+/** The user that gets grants, and the giver. */
 export interface GrantGiver {
   readonly userId: string
   readonly source: string // at most 40 characters, such as 'oidc:corp'

@@ -164,7 +164,7 @@ async function find(id: string, em: EntityManager): Promise<Grant> {
   return grant
 }
 
-/** Refuses to change a grant whose source is in use. */
+/** Refuses to change a grant while its source is in use. */
 function requireOwn({ id, source }: Grant, filled: SlotReader): void {
   if (source == null || !filled(grantSourceSlot).some(({ value: isUsed }) => isUsed(source))) return
   throw new Fault(managedByProvider, `grant ${id} comes from groups (${source}); change the groups there`)

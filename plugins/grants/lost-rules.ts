@@ -32,7 +32,7 @@ interface Deps extends Pick<Kernel<typeof keys>, 'clock' | 'store' | 'config' | 
 export interface LostRules {
   /** Closes rules that no grant covers, or removes those that cannot wait. Call `rules.refresh` afterwards. */
   lose(ids: readonly string[], actor: string, em: EntityManager): Promise<void>
-  /** Removes the rules whose time is over. */
+  /** Removes the rules that have been closed for long enough. */
   removeDue(): Promise<void>
 }
 
@@ -41,7 +41,7 @@ type StoredRule = Awaited<ReturnType<Rules['matching']>>[number]
 export function openLostRules({ clock, store, config, log, rules, recordAs }: Deps): LostRules {
   const keepMs = (): number => (config as Static<typeof keys>).grant_loss_keep_secs * 1000
 
-  /** A member of a group rule has no entry of its own in the audit log. */
+  /** The audit log has no entries for members of group rules. */
   async function remove(found: readonly StoredRule[], actorOf: (id: string) => string, em: EntityManager) {
     if (found.length === 0) return
     const removed = await rules.removeAll({ id: { $in: found.map(({ id }) => id) } }, em, 'cut')

@@ -88,7 +88,7 @@ export class GostChains {
     this.#conversion = conversion
   }
 
-  /** Returns a hop whose nodes are targets; null if it is missing, or was taken before. */
+  /** Returns a hop with targets as nodes; null if it is missing, or was taken before. */
   takeHop(name: string): NamedTable | null {
     const found = this.#hops.get(name)
     if (!found || this.#used.has(found)) return null
@@ -224,7 +224,7 @@ function problemOf(hops: readonly Hop[]): Reason | null {
   return paths > maxPaths || hops.length > maxPathLength ? 'limit' : null
 }
 
-/** Paths through a chain, in the order in which its first hop names them. */
+/** Returns the paths through a chain, in the order of its first hop. */
 const pathsOf = (hops: readonly Hop[]): readonly (readonly string[])[] =>
   hops.reduce<readonly (readonly string[])[]>(
     (paths, { clients }) => paths.flatMap(path => clients.map(client => [...path, client])),
@@ -241,7 +241,7 @@ export interface GostWay {
 }
 
 /**
- * Returns the way of a service. `opened` is the chain whose last node opens the port, of remote forwarding, and `dialed` the one
+ * Returns the way of a service. `opened` is the chain with the node that opens the port, of remote forwarding, and `dialed` the one
  * to the targets.
  */
 export function wayOf(client: string, opened: Chain | null, dialed: Chain | null): GostWay {

@@ -8,7 +8,7 @@ const examples = [['01KCD3F0P7Q4Y6Z8V1T5S9R2NA']]
 const Client = Type.String({ maxLength: 255 })
 const Path = [Client, Type.Array(Client)] as const
 
-/** What the agent of the entry gets. */
+/** The paths as the agent of the entry gets them. */
 const ViaSent = Type.Object({
   paths: Type.Array(
     Type.Object({

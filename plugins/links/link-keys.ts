@@ -25,7 +25,7 @@ export interface LinkKeys {
   rotate(clientId: string, call: Pick<Call, 'change'>): Promise<void>
   /** Called when a neighbor of the client has acknowledged a link: perhaps the client may switch to its next key. */
   acknowledged(clientId: string, em: EntityManager): Promise<void>
-  /** Lets clients switch whose neighbors know the next key, in case they missed it. */
+  /** Lets clients switch if their neighbors know the next key, in case they missed it. */
   switchDue(): Promise<void>
 }
 

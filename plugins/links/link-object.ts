@@ -27,7 +27,7 @@ const peerOf = ({ nearId, farId }: Pick<LinkRow, 'nearId' | 'farId'>, clientId: 
 export const objectKeysOf = ({ id, nearId, farId }: Pick<LinkRow, 'id' | 'nearId' | 'farId'>): ObjectKey[] =>
   [nearId, farId].map(clientId => ({ clientId, kind: linkKind, id }))
 
-/** What the objects of links are made of, by client id. */
+/** The parts of objects of links, by client id. */
 interface Parties {
   readonly clients: ReadonlyMap<string, Client>
   readonly endpoints: ReadonlyMap<string, LinkEndpoint>

@@ -21,7 +21,7 @@ export async function findPairs(pairs: readonly Pair[], em: EntityManager): Prom
   const found = new Map<string, LinkRow>()
   for (const same of Map.groupBy(pairs, ([near]) => near).values())
     for (const some of rowBatches(same)) {
-      const [[nearId] = ['']] = some
+      const nearId = some[0]?.[0] ?? ''
       const links = await em.find(LinkRow, { nearId, farId: { $in: some.map(([, far]) => far) } })
       for (const link of links) found.set(pairKey(pairOf(link)), link)
     }

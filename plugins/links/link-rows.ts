@@ -124,7 +124,7 @@ async function deleteRows(services: Services, links: readonly LinkRow[], em: Ent
   afterCommit(em, () => services.linkReports.forget(links))
 }
 
-/** Returns the links whose settings, and fields of other plugins such as labels, are the defaults. */
+/** Returns the links with default settings, also in fields of other plugins such as labels. */
 async function withDefaults(
   { filled }: Services,
   links: readonly LinkRow[],

@@ -121,7 +121,7 @@ async function add(services: Services, added: readonly PairUse[], em: EntityMana
   await insert(services, added, unneeded, em)
 }
 
-/** Returns the pairs whose link no rule needs so far. */
+/** Returns the pairs without a rule that needs their link so far. */
 async function unneededPairs(added: readonly PairUse[], em: EntityManager): Promise<Pair[]> {
   const pairs = distinct(added)
   const present = await findPairs(pairs, em)

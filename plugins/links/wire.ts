@@ -227,7 +227,7 @@ export const exitObject = {
       }),
       { maxItems: 2 * maxTargets }
     ),
-    // What the grants of the owner allow at the client that dials. absent: any target; an empty list: none.
+    // Targets that the grants of the owner allow at the client that dials. absent: any; an empty list: none.
     allow: Type.Optional(Type.Object({ matches: Type.Array(TargetMatch, { maxItems: maxTargetMatches }) }))
   })
 } satisfies DeclaredObject

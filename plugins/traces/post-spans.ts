@@ -7,7 +7,7 @@ interface Answer {
 }
 
 const deadlineMs = 10_000
-/** Of https://opentelemetry.io/docs/specs/otlp/#failures-1. */
+/** Statuses that allow another try: https://opentelemetry.io/docs/specs/otlp/#failures-1. */
 const retryable = [429, 502, 503, 504]
 
 interface Options {

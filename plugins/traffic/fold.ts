@@ -113,7 +113,7 @@ interface StoredRow extends Pick<SampleRow, 'spanSecs' | 'ts'> {
 }
 
 /**
- * Returns, by key, the series to insert for each one that is missing. Omits series of rules whose samples were already
+ * Returns, by key, the series to insert for each one that is missing. Omits series of rules with samples that were already
  * deleted. Replaces further targets of a user by `other`, because a user could name any number of targets.
  */
 async function storable(missing: readonly SeriesKey[], rules: Pick<Rules, 'shownIds'>, em: EntityManager) {

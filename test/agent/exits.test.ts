@@ -1,4 +1,4 @@
-// What an agent's configuration permits it as exit of other clients.
+// The permissions of an agent as exit of other clients, from its configuration.
 import t from 'tap'
 import { readAgentConfig } from '../../agent/config.ts'
 import type { AgentCall, AgentPlugin } from '../../agent/plugin.ts'

@@ -1,4 +1,4 @@
-// A peer whose host vanishes sends neither FIN nor RST. The kernel alone gives up after 15 minutes.
+// A peer sends neither FIN nor RST if its host vanishes. The kernel alone gives up after 15 minutes.
 import { join } from 'node:path'
 import t from 'tap'
 import { noOwnNetwork, runInOwnNetwork } from '../support/own-network.ts'

@@ -4,7 +4,7 @@ import { containedClock } from '../../kernel/platform/plugins/containment.ts'
 import { fakeClock } from '../../kit/fake-clock.ts'
 import { type LogLine, recordLog } from '../../kit/record-log.ts'
 
-/** Starts the work with `every`, on a clock whose ticks the test makes. */
+/** Starts the work with `every`, on a clock that the test moves. */
 function ticking(work: () => Promise<void>) {
   const log: LogLine[] = []
   const ticks: (() => void)[] = []

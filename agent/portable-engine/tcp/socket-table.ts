@@ -14,7 +14,7 @@ export interface Unanswered {
 const sending = /^ *\d+: \S+ \S+ \S+ (?!00000000)(\S+):\S+ \S+ (\S+) +\d+ +(\d+) (\d+)/gm
 
 /**
- * Returns the sockets of this network namespace whose peers have not acknowledged everything, by inode. Takes a few
+ * Returns the sockets of this network namespace with data that their peers have not acknowledged, by inode. Takes a few
  * microseconds for each socket.
  */
 export function readUnanswered(): Map<string, Unanswered> {

@@ -84,7 +84,7 @@ const leastEntries: Readonly<Record<string, (at: number) => DocumentEntry>> = {
   links: at => ({ entry: `near${at}`, exit: 'far' })
 }
 
-/** Properties whose values must fit other objects. A field that a plugin adds is not one of them. */
+/** Properties with values that must fit other objects. A field that a plugin adds is not one of them. */
 const linked: Readonly<Record<string, readonly string[]>> = {
   users: ['user_id'],
   grants: ['user_id', 'client', 'client_id', 'listen_port_start', 'listen_port_end'],

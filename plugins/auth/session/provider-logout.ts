@@ -3,7 +3,7 @@ import type { Kernel } from '../../../kernel/plugin.ts'
 import { defineSlot } from '../../../kernel/slot.ts'
 
 /**
- * Returns the address to which the browser goes to end its session at a provider, which is named as in `signIn.start`. Returns
+ * Returns the address where the browser ends its session at a provider, which is named as in `signIn.start`. Returns
  * null to leave that session, or for a provider of another plugin. The session here has ended.
  */
 export type ProviderLogout = (provider: string) => Promise<string | null>

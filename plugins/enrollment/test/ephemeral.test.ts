@@ -96,7 +96,7 @@ t.test('a connection, however short, begins the time again', async t => {
 t.test('a connected client stays', async t => {
   const app = await ephemeralFixture(t)
   await app.connect(app.id, { token: 'one' })
-  const clock = fakeClock() // that of the server stands still, so that its agent stays connected
+  const clock = fakeClock() // the clock of the server does not move, so its agent stays connected
   const deps = { ...app.server.depsOf('clients'), clock } as unknown as Parameters<typeof openClientExpiry>[0]
   const countRound = openClientExpiry(deps)
 

@@ -1,4 +1,4 @@
-// Rules whose targets have paths. The rows are changed in the store: the plugin `links` computes paths from requests.
+// Rules with paths to their targets. The rows are changed in the store: the plugin `links` computes paths from requests.
 import { Rule } from '../../rules/entities.ts'
 import type { RuleCore, Rules } from '../../rules/exports.ts'
 import { admitSlot } from '../../rules/slots.ts'

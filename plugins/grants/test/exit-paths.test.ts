@@ -1,4 +1,4 @@
-// Rules of users whose requests name exits.
+// Rules of users that name exits.
 import t, { type Test } from 'tap'
 import { objectMessages } from '../../../agent/wire/derived-object.ts'
 import { fieldMessage } from '../../../agent/wire/rule-field.ts'

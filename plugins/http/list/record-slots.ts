@@ -24,7 +24,7 @@ export interface RecordField extends GivenField {
   load(ids: readonly string[], em: EntityManager): Promise<ReadonlyMap<string, unknown>>
   /** Returns the values as records show them. Default: the loaded ones. ETags follow the loaded values. */
   view?(values: ReadonlyMap<string, unknown>, em: EntityManager): Promise<ReadonlyMap<string, unknown>>
-  /** Returns false for callers to whom records show `absent`. Default: true. */
+  /** Returns false for callers that see `absent` in records. Default: true. */
   isShownTo?(principal: Principal): boolean
   /** Stores or replaces the value in the transaction of the change. */
   save(id: string, value: unknown, em: EntityManager): Promise<void>

@@ -10,7 +10,7 @@ const maxWaitMs = 15_000 // the whole request must arrive within 30 s
 const retryAfterSecs = 5
 
 interface Payer {
-  open: number // requests whose bodies may be read, until they are answered
+  open: number // requests with bodies that may be read, until they are answered
   readonly waiting: Set<() => void> // the next one first
 }
 

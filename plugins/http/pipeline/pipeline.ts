@@ -39,7 +39,7 @@ declare module 'fastify' {
     route?: Route<Kernel>
     plugin?: string // of the route
     query?: TSchema // of the route, without list parameters
-    mayReply?: true // a 204 whose reply can be a value
+    mayReply?: true // a 204 that can have a value
     errors?: () => ReadonlySet<string> // codes in the OpenAPI document, if its schema has `errors`
   }
   interface FastifyRequest {

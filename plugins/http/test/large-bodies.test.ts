@@ -10,7 +10,7 @@ import { httpFixture, portOf, superadmin, user } from './fixture.ts'
 const kib = 1024
 const large = JSON.stringify('a'.repeat(100 * kib))
 
-/** A server with a route for large bodies, whose handler waits for `finish`. */
+/** A server with a route for large bodies. Its handler waits for `finish`. */
 async function openServer(t: Test) {
   const running: PromiseWithResolvers<void>[] = []
   const changed = new EventTarget()
@@ -137,7 +137,7 @@ t.test('a caller that disconnects gives up its place for a large body', async t 
   send(user, large)
   first.sent.destroy()
 
-  await untilRunning(3) // also the first, whose caller is gone
+  await untilRunning(3) // also the first; its caller is gone
 })
 
 t.test('a body beyond the limit of its route is refused although two are in work', async t => {

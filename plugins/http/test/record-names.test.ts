@@ -7,7 +7,7 @@ import { openNameRecords, type RecordNames, recordNamesSlot } from '../change/re
 
 const conflict = defineCode('thing_conflict', 409, 5)
 
-/** Names the records of a fault whose names come from these plugins. */
+/** Names the records of a fault, with names from these plugins. */
 async function nameRecords(...kinds: readonly RecordNames[]) {
   const lines: LogLine[] = []
   const log = recordLog(lines)

@@ -605,7 +605,7 @@ const noParent = '{{subdomain}}'
 
 const marker = /\{\{range (\d+) (first|second|index)\}\}/g
 
-/** Returns the number of the range whose values the texts have, or null. */
+/** Returns the number of the range with the values of the texts, or null. */
 function rangeIn(texts: readonly string[]): number | null {
   const [, id] = /\{\{range (\d+) \w+\}\}/.exec(texts.join(' ')) ?? []
   return id === undefined ? null : Number(id)

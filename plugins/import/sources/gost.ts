@@ -195,7 +195,7 @@ function readParts(
   }
 }
 
-/** What a handler and a listener make of a service. */
+/** The kind of a service, by its handler and listener. */
 interface Kind {
   readonly protocol: Forward
   readonly isRemote: boolean // the last node of its chain opens the port

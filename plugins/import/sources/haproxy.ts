@@ -338,7 +338,7 @@ function readFilter(lines: readonly Line[], conversion: Conversion): Filter {
   return { ...result, acls }
 }
 
-/** Returns the period in which a stick table counts new connections, in seconds; null if it does not, or in parts of them. */
+/** Returns the period of a stick table that counts new connections, in seconds; null if there is none, or not a whole number. */
 function periodOf(words: readonly string[]): number | null {
   const [, text = ''] = /\bconn_rate\(([^)]*)\)/.exec(words.join(' ').slice(0, 1000)) ?? []
   const secs = parseSeconds(text, 'ms')
@@ -368,7 +368,7 @@ class Requests {
   #connections: number | null = null
   #rate: RuleDraft['sourceRate'] = null
   readonly #periodSecs: number | null
-  readonly #acceptedAt = new Set<string>() // layers of the lines that accept: each ends the rules of its own layer only
+  readonly #acceptedAt = new Set<string>() // layers of the lines that accept: each ends only the rules of its layer
 
   /** `periodSecs` is that of the stick table of the proxy. */
   constructor(periodSecs: number | null) {

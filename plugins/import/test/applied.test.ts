@@ -8,7 +8,7 @@ interface RuleReply {
   readonly error?: { readonly code: string; readonly message: string }
 }
 
-/** A server with the clients of all corpora, each of which can be on a path. */
+/** A server with the clients of all corpora. Each can be on a path. */
 async function serverWithClients(t: Test) {
   const app = await testServer(t)
   const clients = new Set(fixtures.flatMap(fixture => convertFixture(fixture).report.clients))

@@ -1,11 +1,11 @@
-// Who dials a link.
+// Decides which end dials a link.
 import type { Link } from '../wire.ts'
 
 export type LinkRole = 'dialer' | 'listener'
 
-/** What this end of a link may do. */
+/** The roles that this end of a link may have. */
 export interface Roles {
-  /** Of the first attempt; null: neither end can listen for the other as the direction demands. */
+  /** The role of the first attempt; null: neither end can listen for the other as the direction demands. */
   readonly primary: LinkRole | null
   /** The other role is tried too when the first attempt is not up after 10 s. */
   readonly hasFallback: boolean

@@ -26,7 +26,7 @@ export type ExitTarget =
   | { readonly socket: Socket; readonly opened: Opened }
   | { readonly next: RelaySide; readonly opened: Opened; readonly giveBack: (isReusable: boolean) => void }
 
-/** What carries a client connection: it can be reset from outside. */
+/** A carrier of a client connection. It can be reset from outside. */
 export interface Live {
   reset(): void
 }

@@ -44,7 +44,7 @@ export class Lease {
     this.#options.links.resume()
   }
 
-  /** Closes the links whose lease is over. */
+  /** Closes the links when their lease is over. */
   check(): void {
     if (this.#stream && !this.#stream.aborted) {
       this.#renew()

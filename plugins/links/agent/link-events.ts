@@ -23,22 +23,30 @@ interface Line {
   readonly fields: Fields
 }
 
-const openWriters = (log: Log) => ({
-  'link.up': (message: string, { client, peer, suppressed }: Fields) =>
+type LinkEvent =
+  | 'link.up'
+  | 'link.down'
+  | 'link.pin_mismatch'
+  | 'link.peer_refused'
+  | 'link.key_rotated'
+  | 'link.protocol'
+
+type Write = (message: string, fields: Fields) => void
+
+const openWriters = (log: Log): Readonly<Record<LinkEvent, Write>> => ({
+  'link.up': (message, { client, peer, suppressed }: Fields) =>
     log.info('link.up', message, { client, peer, suppressed }),
-  'link.down': (message: string, { client, peer, reason, secs, suppressed }: Fields) =>
+  'link.down': (message, { client, peer, reason, secs, suppressed }: Fields) =>
     log.warn('link.down', message, { client, peer, reason, secs, suppressed }),
-  'link.pin_mismatch': (message: string, { peer, expected, got, suppressed }: Fields) =>
+  'link.pin_mismatch': (message, { peer, expected, got, suppressed }: Fields) =>
     log.warn('link.pin_mismatch', message, { peer, expected, got, suppressed }),
-  'link.peer_refused': (message: string, { peer, reason, suppressed }: Fields) =>
+  'link.peer_refused': (message, { peer, reason, suppressed }: Fields) =>
     log.warn('link.peer_refused', message, { peer, reason, suppressed }),
-  'link.key_rotated': (message: string, { client, fingerprint }: Fields) =>
+  'link.key_rotated': (message, { client, fingerprint }: Fields) =>
     log.info('link.key_rotated', message, { client, fingerprint }),
-  'link.protocol': (message: string, { peer, error, suppressed }: Fields) =>
+  'link.protocol': (message, { peer, error, suppressed }: Fields) =>
     log.warn('link.protocol', message, { peer, error, suppressed })
 })
-
-type LinkEvent = keyof ReturnType<typeof openWriters>
 
 interface Fold {
   suppressed: number

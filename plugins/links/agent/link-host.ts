@@ -3,7 +3,7 @@ import type { Log } from '../../../kernel/base/log.ts'
 import type { LinkEvents } from './link-events.ts'
 import type { LinkContext } from './transport/tls-settings.ts'
 
-/** What links need of their agent. */
+/** The services of an agent that its links need. */
 export interface LinkHost {
   readonly clientId: string
   readonly bind: readonly string[]

@@ -55,7 +55,7 @@ export class LinkKeys {
     return this.#options.clock.now() - this.#current.madeAt
   }
 
-  /** Of the next key; 0 without one. */
+  /** Age of the next key; 0 without one. */
   get nextAgeMs(): number {
     return this.#next ? this.#options.clock.now() - this.#next.madeAt : 0
   }

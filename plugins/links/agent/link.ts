@@ -69,7 +69,7 @@ export class AgentLink {
   #state: LinkState = 'connecting'
   #reason: string | null = null
   #sinceMs: number // of the state, monotonic
-  #lastRole: LinkRole | null = null // in which the link was up
+  #lastRole: LinkRole | null = null // while the link was up
   #failures = 0 // consecutive
   #failure: string | null = null // of the last attempt
   #isDialing = false
@@ -318,7 +318,7 @@ export class AgentLink {
     else if (!this.#control) this.#attemptFailed(outcome)
   }
 
-  /** Of two control connections, both ends keep the one of the first direction. */
+  /** Both ends keep the control connection of the first direction, if there are two. */
   #dialed(connection: LinkConnection): void {
     const isSecond = this.#control !== null && this.#roles.primary !== 'dialer'
     if (this.#isClosed || isSecond) connection.close()

@@ -55,10 +55,10 @@ export class Links {
   readonly exits: ExitParts
   readonly #options: Options
   readonly #links = new Map<string, AgentLink>() // by id
-  readonly #near = new Map<string, AgentLink>() // links of which this is the near client, by peer
+  readonly #near = new Map<string, AgentLink>() // links with this near client, by peer
   readonly #listeners = new Map<number, LinkListener>() // by port
   readonly #draining = new Set<AgentLink>() // removed, with live connections
-  readonly #suspended = new Map<string, Link>() // whose lease is over
+  readonly #suspended = new Map<string, Link>() // their lease is over
 
   constructor(options: Options) {
     this.#options = options

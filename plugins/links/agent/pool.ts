@@ -16,7 +16,7 @@ export type PoolFailure = 'link_down' | 'link_exhausted'
 interface Options {
   readonly clock: Clock
   readonly maxIdle: () => number
-  /** Time in which a new link connection becomes ready. */
+  /** Time until a new link connection is ready. */
   readonly openMs: () => number
   /** Dials link connections, or asks the dialer for them. Each ends with `add`, or is not there after 10 s. */
   readonly dial: (count: number) => void
@@ -61,7 +61,7 @@ export class Pool {
     this.fill()
   }
 
-  /** The link connects anew: requests wait for it. Ready link connections are closed. */
+  /** The link connects again: requests wait for it. Ready link connections are closed. */
   reconnect(): void {
     this.#phase = 'connecting'
     this.#isExhausted = false

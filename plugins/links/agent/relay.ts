@@ -46,7 +46,7 @@ export class Relay {
     }
   }
 
-  /** Returns the user of the side whose frames travel in the direction. */
+  /** Returns the user of the side that sends frames in the direction. */
   #user(direction: Direction): ConnectionUser {
     const { near, far } = this.#options
     const from = direction === 'up' ? near.connection : far.connection

@@ -1,4 +1,4 @@
-// What live connections show of their paths: the clients, and the round trip over all links. Connections keep their path when the
+// The paths of live connections: the clients, and the round trip over all links. Connections keep their path when the
 // rule changes, so it comes from the agent.
 import { Type } from 'typebox'
 import { ClientId, orNull } from '../../../kernel/http/schema.ts'

@@ -13,7 +13,7 @@ export interface Hop {
   readonly near: Party
   readonly far: Party
   readonly isGranted: boolean // the owner of the rule may use the far client
-  /** What both agents say; null: no answer. */
+  /** The answers of both agents; null: none. */
   readonly nearSays: HopState | null
   readonly farSays: HopState | null
 }
@@ -55,7 +55,7 @@ const refuse = (reason: string, hop: Hop): Refusal => ({
   text: refusalTexts[reason]?.(hop) ?? reason
 })
 
-/** In the order in which a caller meets them: the server's decisions, the link, the far client. */
+/** Judges in the order of a caller: the server's decisions, the link, the far client. */
 function refusalOf(hop: Hop): Refusal | null {
   const { far, isGranted, nearSays, farSays } = hop
   if (far.isRevoked)

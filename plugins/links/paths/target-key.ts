@@ -4,7 +4,7 @@ import type { Rule } from '../../rules/exports.ts'
 type Target = Rule['targets'][number]
 
 /**
- * Returns the number by which the clients of a path name a target of a rule. It depends on host, port and path alone, so a
+ * Returns the number that the clients of a path use for a target of a rule. It depends on host, port and path alone, so a
  * target keeps it when others change, and during a change the earlier and the later target have different numbers.
  */
 export const targetKey = ({ host, port, path = [] }: Target): number =>

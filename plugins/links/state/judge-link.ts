@@ -8,7 +8,7 @@ export interface JudgedState {
   readonly reason: string | null
 }
 
-/** What the server knows about a link. */
+/** Facts that the server knows about a link. */
 export interface Facts {
   readonly isActive: boolean // an active rule needs it
   readonly isRevoked: boolean // one of the two clients
@@ -51,6 +51,6 @@ function decisive({ near, far }: BothReports): LinkStatus | undefined {
   )
 }
 
-/** True for a state in which the link carries connections, or should. Journals record changes between these. */
+/** True if the link carries connections, or should. Journals record changes between such states. */
 export const isSettledState = ({ state }: Pick<LinkRow, 'state'>): boolean =>
   state === 'up' || state === 'degraded' || state === 'down'

@@ -1,4 +1,4 @@
-// The kind `link_down` of notifications. Links whose client is away are left to `edge_away`, which has a grace.
+// The kind `link_down` of notifications. `edge_away`, which has a grace, tells when a client of a link is away.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { NoticeSource, Notices } from '../../http/exports.ts'
 import type { JudgedState } from './judge-link.ts'

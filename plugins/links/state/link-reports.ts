@@ -22,7 +22,7 @@ export interface BothReports {
 }
 
 export interface LinkReports {
-  /** Stores the states of links of the client; ignores others. Returns the ids of links whose state may have changed. */
+  /** Stores the states of links of the client; ignores others. Returns the ids of links with a state that may have changed. */
   receive(peer: Session, links: readonly LinkStatus[]): Promise<string[]>
   joined(peer: Session): void
   /** Forgets the reports of the session. Returns the ids of their links. */

@@ -1,5 +1,5 @@
 // Keeps the state of each link in its row, so that all servers of a cluster show the same. Changes are collected for a
-// second: an agent whose links come and go costs one write a second.
+// second: an agent with links that come and go costs one write a second.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { Kernel } from '../../../kernel/plugin.ts'
 import { afterCommit } from '../../../kernel/store/after-commit.ts'
@@ -11,7 +11,7 @@ import { isSettledState, type JudgedState, judgeLink } from './judge-link.ts'
 import type { LinkNotice } from './link-notice.ts'
 import type { LinkReports } from './link-reports.ts'
 
-const maxJournals = 256 // rules whose journals record one change of a link
+const maxJournals = 256 // rules with a journal entry about one change of a link
 const linksPerPage = 128
 
 export interface LinkStates {
@@ -110,7 +110,7 @@ async function eachPage(
 const isActive = (state: StateChange['state']): boolean =>
   state === 'pending' || state === 'active' || state === 'draining'
 
-/** Returns the links whose state differs from the stored one. */
+/** Returns the links with another state than the stored one. */
 async function findChanged(services: Services, ids: readonly string[], em: EntityManager): Promise<Judged[]> {
   const { control, linkReports } = services
   const links = await em.find(LinkRow, { id: { $in: [...ids] } })

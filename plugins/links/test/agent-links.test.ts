@@ -19,7 +19,7 @@ import {
   untilUp
 } from './agent-world.ts'
 
-/** Two clients with a link that is up, and a rule whose target echoes. */
+/** Two clients with a link that is up, and a rule with a target that echoes. */
 async function openEcho(t: Test, direction: 'reverse' | 'direct' = 'direct', max_idle = 64) {
   const near = await openClient(t)
   const far = await openClient(t)

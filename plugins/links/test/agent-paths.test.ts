@@ -17,7 +17,7 @@ import {
   untilUp
 } from './agent-world.ts'
 
-/** Opens a chain of clients whose links are up: the entry first. */
+/** Opens a chain of clients with links that are up: the entry first. */
 async function openChain(t: Test, hops: number, direction: Direction): Promise<Client[]> {
   const clients: Client[] = []
   for (let at = 0; at <= hops; at++) clients.push(await openClient(t))

@@ -1,4 +1,4 @@
-// What happens to a link while time passes: a silent path, the lease, and reports to the server.
+// Links while time passes: a silent path, the lease, and reports to the server.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -206,7 +206,7 @@ export function dial(
   return entry.links.dial({ owner: 'ann', ruleId, key, offset, next: next.id, isProbe, signal })
 }
 
-/** Dials and returns the socket of a caller whose bytes travel through the link. */
+/** Dials, and returns the socket of a caller. Its bytes travel through the link. */
 export async function openCaller(t: Test, entry: Client, next: Client, ruleId: string): Promise<Socket> {
   return (await openStream(t, entry, next, ruleId)).caller
 }

@@ -23,7 +23,7 @@ const linked = (server: KitServer, agent: Agent): Promise<unknown> =>
     links => links.length > 0 && links.every(({ state }) => state === 'up')
   )
 
-/** A rule on `edge` whose target is reached through `relay` and `exit`. */
+/** A rule on `edge` with a path through `relay` and `exit`. */
 async function open(t: Test, exitGuardrails: Parameters<typeof runAgent>[3] = {}) {
   const server = await testServer(t)
   const edge = await runAgent(t, server, 'edge')

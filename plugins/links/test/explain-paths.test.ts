@@ -16,7 +16,7 @@ const target = { host: '10.0.0.1', port: 80 }
 const up: HopState = { state: 'up', is_exhausted: false, rtt_ms: 38 }
 const pass = { kind: 'link', verdict: 'pass' }
 
-/** Agents whose answers a test sets: `hops` by client, `report` of the entry. */
+/** Agents with answers that a test sets: `hops` by client, `report` of the entry. */
 async function open(t: Test, names: readonly Name[] = ['edge', 'relay', 'exit']) {
   const app = await viaFixture(t, { plugins: [...plugins, 'grants', 'explain', 'audit'] })
   const hops: Partial<Record<Name, HopState>> = { edge: up, relay: up, exit: { is_exhausted: false } }

@@ -106,7 +106,7 @@ export async function linksFixture(t: Test, options: TestServerOptions = {}) {
     after()
   }
 
-  /** Removes a rule whose agent has no connections to drain. */
+  /** Removes a rule. Its agent has no connections to drain. */
   async function remove(agent: Agent, id: string): Promise<void> {
     await call('DELETE', `/v1/rules/${id}`)
     const removal = agent.received.find(

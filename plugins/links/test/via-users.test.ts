@@ -1,4 +1,4 @@
-// What users learn by `via`: nothing about clients that they may not see.
+// Users learn nothing by `via` about clients that they may not see.
 import t, { type Test } from 'tap'
 import { rule } from '../../rules/test/fixture.ts'
 import { refusal, type ViaRule, viaFixture } from './via-fixture.ts'

@@ -41,7 +41,7 @@ export function openSend({ clock, findTracer }: Deps): Send {
     }
   }
 
-  /** A message has a trace of its own: it can be about several requests. */
+  /** A message has a separate trace: it can be about several requests. */
   return async function send(channel, message, stop) {
     const span = findTracer()?.begin(`notification ${channel.type}`, null)
     if (!span) return attempt(channel, message, stop)

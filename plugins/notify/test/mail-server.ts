@@ -88,7 +88,7 @@ async function talk(
       say(refuse ?? '250 ok')
     } else if (word === 'DATA') {
       data = []
-      say('354 go on')
+      say('354 send the mail')
     } else if (word === 'QUIT') {
       say('221 bye')
       socket.end()

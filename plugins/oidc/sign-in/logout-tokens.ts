@@ -1,4 +1,4 @@
-// Logout tokens that were used. They share a table with the states of sign-ins, and have a bound of their own.
+// Logout tokens that were used. They share a table with the states of sign-ins, and have a separate bound.
 import type { EntityManager } from '@mikro-orm/sql'
 import { hashOf } from '../../../kernel/identity/secret.ts'
 import { UsedState } from '../entities.ts'

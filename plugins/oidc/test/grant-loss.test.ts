@@ -1,4 +1,4 @@
-// Rules whose last grant goes with a group of the user.
+// Rules that lose their last grant with a group of the user.
 import t, { type Test } from 'tap'
 import { openRunningAgent } from '../../../kit/running-agent.ts'
 import type { GrantRow } from '../../grants/exports.ts'

@@ -1,4 +1,4 @@
-// Live connections whose targets other clients dial: what their rows show, and a filter.
+// Live connections to targets that other clients dial: the properties of their rows, and a filter.
 import type { EntityManager } from '@mikro-orm/sql'
 import type { TProperties, TSchema } from 'typebox'
 import type { Principal } from '../../../kernel/http/principal.ts'

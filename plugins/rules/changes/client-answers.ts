@@ -9,7 +9,7 @@ import type { Rule } from '../entities.ts'
 import type { Services } from '../services.ts'
 import { portInUse } from './insert-rules.ts'
 
-/** Agents apply rules one after another, so many rules get more time. */
+/** Agents apply rules one by one, so many rules get more time. */
 export const defaultAckSecs = (rules: number): number => Math.min(60, 5 + Math.floor(rules / 20))
 
 /** A rule with a change that its client must answer. */

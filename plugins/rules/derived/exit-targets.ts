@@ -31,7 +31,7 @@ export const openExitTargetLimits = ({ filled }: Pick<Kernel, 'filled'>): ExitTa
   }
 })
 
-/** Returns the clients that dial targets of the rule in place of its own client. */
+/** Returns the clients that dial targets of the rule instead of its client. */
 export const exitsOf = ({ targets }: Pick<RuleCore, 'targets'>): string[] => [
   ...new Set(targets.flatMap(({ path }) => path?.at(-1) ?? []))
 ]

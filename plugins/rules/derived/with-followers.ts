@@ -3,7 +3,7 @@ import { isGroupRule } from '../entities.ts'
 import { ruleFollowerSlot } from '../slots.ts'
 import type { DerivedParts } from './derived-parts.ts'
 
-/** Returns derived objects whose changes also reach the followers of rules. */
+/** Returns derived objects. Their changes also reach the followers of rules. */
 export const withFollowers = (parts: DerivedParts, filled: SlotReader): DerivedParts => ({
   ...parts,
   async sync(rules, clients, em) {

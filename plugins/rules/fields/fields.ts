@@ -97,7 +97,7 @@ export async function loadColumns(
 export interface ChangeBy {
   readonly principal: Principal
   readonly em: EntityManager
-  readonly clientTexts?: Map<string, string> // by which the request names clients, by id
+  readonly clientTexts?: Map<string, string> // names of clients in the request, by id
 }
 
 interface ResolveCall extends ChangeBy {

@@ -56,7 +56,7 @@ export interface FieldCall<D = Kernel> extends FieldContext<D> {
 export interface GivenPlace {
   readonly field: string // '/via', '/targets/1/via', for errors
   readonly clientId: string // of the rule; '' for a group rule
-  /** Records the text by which the request names a client, for refusals. */
+  /** Records the name of a client in the request, for refusals. */
   nameClient(id: string, text: string): void
 }
 

@@ -68,7 +68,7 @@ interface TargetHooks<B extends TSchema, D> {
 export type TargetField<B extends TSchema, S extends TSchema, D = Kernel> = DeclaredTargetField<B, S> &
   TargetHooks<B, D> & {
     readonly refusal?: ErrorCode // if the agent lacks the capability; default: `fieldUnsupported`
-    /** The rule field whose message carries the values as well: no message has them alone. Its `encode` gets null without a value of its own. */
+    /** The rule field with the message that carries the values as well: no message has them alone. Its `encode` gets null if the rule has no value. */
     readonly sentAs?: string
   } & (TSchema extends S
     ? { readonly sent?: never; readonly encode?: never }

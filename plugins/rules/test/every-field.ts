@@ -1,4 +1,4 @@
-// Every field of a rule on one TCP port, and a client whose agent supports all of them.
+// Every field of a rule on one TCP port, and a client with an agent that supports all of them.
 import type { Test } from 'tap'
 import { Inventory } from '../../../kernel/wire/control.ts'
 import type { Reaction } from '../../../kit/scripted-agent.ts'
@@ -38,7 +38,7 @@ export const pool: Readonly<Record<string, readonly unknown[]>> = {
   labels: [null, { env: 'prod' }, { env: null, tier: 'db' }, { owner: 'ops' }]
 }
 
-/** A server with all plugins that have rule fields, and a rule on a client whose agent supports all of them. */
+/** A server with all plugins that have rule fields, and a rule on a client with an agent that supports all of them. */
 export async function openRule(t: Test) {
   const app = await rulesFixture(t, {
     plugins: [

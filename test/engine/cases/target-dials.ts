@@ -56,7 +56,7 @@ interface Dialer {
   readonly answer?: (request: DialRequest) => DialAnswer
 }
 
-/** An engine whose dials the test answers. */
+/** An engine with dials that the test answers. */
 function unansweredFixture(t: Test, openEngine: OpenEngine) {
   const requests: DialRequest[] = []
   const fixture = engineFixture(t, openEngine, { onDial: request => void requests.push(request) })

@@ -1,4 +1,4 @@
-// Flows whose target does not answer are dialed again.
+// Flows without an answer of the target are dialed again.
 import type { Test } from 'tap'
 import type { Engine, EngineEvent, EngineRule, Resolved } from '../../../agent/engine/engine.ts'
 import { freePort } from '../../support/ports.ts'

@@ -6,7 +6,7 @@ const id = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/
 const reason = /^[a-z][a-z0-9_]{0,63}$/
 const idBytes = 26
 
-/** What a link connection is for: pings and requests, or client connections. */
+/** The purpose of a link connection: pings and requests, or client connections. */
 export type ConnectionKind = 'control' | 'data'
 const kinds: readonly ConnectionKind[] = ['control', 'data']
 

@@ -1,4 +1,4 @@
-// Networks from which peers have come, as a listener sees them: an IPv4 address or an IPv6 /64.
+// Networks of peers that have connected, as a listener sees them: an IPv4 address or an IPv6 /64.
 import type { Clock } from '../../../../kernel/base/clock.ts'
 
 const rememberMs = 10 * 60_000

@@ -20,7 +20,7 @@ export function errorMessage(error: ApiError): string {
   return plainMessage(error)
 }
 
-/** The code of the client, in words if it is known. */
+/** The text for a code, if the console has one, else the code. */
 const reasonIn = ({ reason }: ApiError['details']): string =>
   typeof reason !== 'string' ? '' : (text.errors[reason] ?? text.reasons[reason] ?? `(${reason})`)
 

@@ -15,7 +15,7 @@ export interface Field<T, V = unknown> {
 /** The fields of a form, by the names that the API gives them in errors. */
 export type Fields<V> = { readonly [K in keyof V]: Field<V[K], V> }
 
-/** Returns the fields whose check fails. */
+/** Returns the fields that fail their check. */
 export const wrongFields = <V>(values: V, fields: Fields<V>): readonly WrongField[] =>
   (Object.keys(fields as object) as (keyof V & string)[]).flatMap(field => {
     const message = fields[field].check?.(values[field], values) ?? null

@@ -95,7 +95,7 @@ function RuleSections({ rule }: { readonly rule: Rule }) {
   )
 }
 
-/** Says that connections from before a pause go on. */
+/** Says that connections from before a pause continue. */
 function StillOpen({ rule, open }: { readonly rule: Rule; readonly open: number | null }) {
   if (!rule.paused || open === null || open === 0) return null
   return (
