@@ -68,6 +68,22 @@ export class TableReader {
     })
   }
 
+  /** Returns the values of a list, each as a statement of its own, and removes it. `mask` hides secrets in their texts. */
+  takeItems(
+    key: string,
+    mask: (text: string) => string = text => text
+  ): { readonly value: string; readonly statement: Statement }[] {
+    const node = this.#entries.get(key)
+    if (node?.kind !== 'list') return []
+    this.#entries.delete(key)
+    this.#conversion.verdicts.ignore(this.#register(`${key}: [ ... ]`, node.line, 'none'), 'structure')
+    return node.items.flatMap(item => {
+      const shown = mask(item.text)
+      const statement = this.#register(shown, item.line, shown === item.text ? 'none' : 'left_out')
+      return item.kind === 'scalar' && item.value !== null ? [{ value: String(item.value), statement }] : []
+    })
+  }
+
   /** Returns the tables by their names, and removes them. Other entries stay. */
   takeNamedTables(): (readonly [name: string, table: TableReader])[] {
     return [...this.#entries.keys()].flatMap(name => {

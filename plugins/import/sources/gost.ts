@@ -135,10 +135,10 @@ function addService(service: TableReader, context: FileContext): void {
   addNotes(draft, chosen)
   const isLimited = limits.apply(service, draft)
   readParts(parts, draft)
-  if (forwarder) addForwarder(forwarder, draft, context)
+  const ofNodes = forwarder ? addForwarder(forwarder, draft, context) : null
   followWay(draft, way)
   for (const part of [service, handler, listener, forwarder]) part?.finish(kind.problem ?? undefined)
-  const problem = kind.problem ?? way.problem ?? (isLimited ? null : 'source_rules')
+  const problem = kind.problem ?? way.problem ?? (isLimited ? null : 'source_rules') ?? ofNodes
   if (problem !== null) conversion.refuseRule(draft, problem)
   else if (range === null) conversion.refuseRule(draft, 'port')
   else conversion.addRule(draft)
@@ -222,7 +222,8 @@ function kindOf(handler: string, listener: string | null): Kind {
   return { protocol, isRemote, problem }
 }
 
-function addForwarder(forwarder: TableReader, draft: RuleDraft, context: FileContext): void {
+/** Adds the targets. Returns why there are none, if their conditions are the reason. */
+function addForwarder(forwarder: TableReader, draft: RuleDraft, context: FileContext): Reason | null {
   const selector = forwarder.takeTable('selector')
   const strategy = selector?.takeText('strategy') ?? forwarder.takeText('strategy')
   draft.notes.push({ statement: forwarder.statement, field: 'targets', reason: null })
@@ -236,16 +237,15 @@ function addForwarder(forwarder: TableReader, draft: RuleDraft, context: FileCon
   const hop = forwarder.takeText('hop') ?? (hasNodes ? null : forwarder.takeText('name'))
   forwarder.ignore('name', 'structure')
   if (hop) draft.notes.push({ statement: hop.statement, field: 'targets', reason: null })
-  for (const node of hop ? nodesOfHop(hop.value, context) : []) addNode(node, draft)
-  for (const node of forwarder.takeTables('nodes')) addNode(readNode(node, context.conversion), draft)
-  const list = forwarder.take('targets') // of early versions
-  const addresses = list === null ? [] : [list.value].flat()
-  for (const [at, address] of list ? addresses.entries() : [])
-    addTarget(draft, String(address), {
-      statement: list?.statement ?? forwarder.statement,
-      priority: draft.balance === null ? at : 0,
-      weight: 1
-    })
+  const shared = hop ? nodesOfHop(hop.value, context) : []
+  const own = forwarder.takeTables('nodes').map(node => readNode(node, context.conversion))
+  for (const node of [...shared, ...own]) addNode(node, draft)
+  const items = forwarder.takeItems('targets') // of early versions
+  for (const [at, { value, statement }] of items.entries())
+    addTarget(draft, value, { statement, priority: draft.balance === null ? at : 0, weight: 1 })
+  return draft.targets.length > 0
+    ? null
+    : ([...shared, ...own].find(({ problem }) => problem !== null)?.problem ?? null)
 }
 
 /** Returns the nodes of a hop, which several forwarders can name. */
@@ -622,11 +622,8 @@ function addListens(listens: readonly Url[], forwards: readonly Url[], context: 
 
 /** Converts the lists of URLs of version 2: `ServeNodes`, and the chain in `ChainNodes`. */
 function convertUrls(table: TableReader, context: UrlContext): void {
-  const take = (key: string): Url[] => {
-    const taken = table.take(key)
-    const urls = Array.isArray(taken?.value) ? taken.value : []
-    return taken ? urls.map(url => ({ url: String(url), statement: taken.statement })) : []
-  }
+  const take = (key: string): Url[] =>
+    table.takeItems(key, maskUrl).map(({ value, statement }) => ({ url: value, statement }))
   addListens(take('ServeNodes'), take('ChainNodes'), context)
   for (const key of ['Retries', 'Debug', 'Mark', 'Interface']) table.ignore(key, 'tuning')
 }

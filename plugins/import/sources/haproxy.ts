@@ -814,6 +814,7 @@ class Servers {
   #count = 0
   #backups = 0
   #rest = maxServers
+  #firstProblem: Reason | null = null
 
   constructor(
     draft: RuleDraft,
@@ -844,7 +845,7 @@ class Servers {
     if (this.#checked > 0) draft.healthCheckSecs = this.#intervalSecs ?? 2
     if (draft.balance === null)
       for (const [at, target] of draft.targets.entries()) draft.targets[at] = { ...target, priority: at }
-    if (draft.targets.length === 0) return 'no_target'
+    if (draft.targets.length === 0) return this.#firstProblem ?? 'no_target'
     if (this.#header === 1 || this.#header === 2) draft.proxyOut = this.#header
     return null
   }
@@ -866,7 +867,9 @@ class Servers {
     const place = readServerAddress(address)
     const problem = this.#problem({ flags, values }, header)
     if (problem !== null || typeof place === 'string') {
-      verdicts.refuse(statement, problem ?? (place as Reason))
+      const reason = problem ?? (place as Reason)
+      this.#firstProblem ??= reason
+      verdicts.refuse(statement, reason)
       return
     }
     this.#header ??= header

@@ -106,6 +106,10 @@ t.test('secrets are in neither document, report nor error', async t => {
       `services:\n- name: a\n  addr: :1\n  handler:\n    type: tcp\n    auth: {username: a, password: ${secret}}\n`
     ],
     ['gost', `{"services":[{"addr":":1","handler":{"type":"tcp","auth":{"password":"${secret}"}}}]}`],
+    [
+      'gost',
+      `ServeNodes:\n- ann:${secret}@:80\n- tcp://:1/a:1?api_key=${secret}\nChainNodes: ["b:${secret}@a:1"]\n`
+    ],
     ['gost', `services:\n- password: ${secret}\n  addr: :1\n`],
     ['gost', `services:\n- addr: "http://a:${secret}@10.0.0.1:80"\n`],
     ['gost', `gost -L tcp://ann:${secret}@:80/10.0.0.1:80 -F socks5://b:a/${secret}@10.0.0.1:1080`],
@@ -616,6 +620,44 @@ t.test('lists of URLs of gost 2 become rules, with the nodes of their chain as p
 /** A service of gost on port 1, with these handler, listener and chain. */
 const chained = (handler: string, listener: string, chain: string): string =>
   `services:\n- addr: :1\n  handler: ${handler}\n  listener: ${listener}\n  forwarder: {nodes: [{addr: "10.0.0.1:80"}]}\nchains:\n- name: c\n  hops:\n${chain}`
+
+t.test('each URL and each target in a list of gost has its own row', async t => {
+  const { report } = convertText(
+    t,
+    'gost',
+    '{\n"ServeNodes": [\n"tcp://:1/10.0.0.1:1",\n"http://a:opensesame@:2"\n]\n}\n'
+  )
+
+  t.match(
+    report.rows.map(({ line, outcome, reason }) => [line, outcome, reason]),
+    [
+      [2, 'ignored', 'structure'],
+      [3, 'mapped', null],
+      [4, 'refused', 'secret']
+    ]
+  )
+  t.notMatch(JSON.stringify(report), 'opensesame')
+  const yaml =
+    'services:\n- addr: :1\n  handler: {type: tcp}\n  forwarder:\n    targets:\n    - 10.0.0.1:1\n    - 10.0.0.1:1\n'
+  t.match(
+    convertText(t, 'gost', yaml).report.rows.filter(({ line }) => line > 5),
+    [
+      { line: 6, to: 'rules[0].targets[0]' },
+      { line: 7, reason: 'duplicate_target' }
+    ]
+  )
+})
+
+t.test('a node of gost that HTTP chooses gives its service the reason', async t => {
+  const { rules, report } = convertText(
+    t,
+    'gost',
+    'services:\n- addr: :1\n  handler: {type: tcp}\n  forwarder: {nodes: [{addr: "10.0.0.1:1", matcher: {rule: "Host(`a`)"}}]}\n'
+  )
+
+  t.same(rules, [])
+  t.same([...new Set(report.rows.map(({ reason }) => reason))], ['http_routing'])
+})
 
 t.test('a chain of gost is the path of its rules, in the order of its hops', async t => {
   const hops =
