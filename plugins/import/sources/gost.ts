@@ -212,7 +212,7 @@ function kindOf(handler: string, listener: string | null): Kind {
   const isForward = /^(tcp|udp|forward|rtcp|rudp)$/.test(handler)
   const problem = !isForward
     ? 'proxy_server'
-    : carrier === 'runix'
+    : /^r?unix$/.test(carrier)
       ? 'unix_socket'
       : /^(tcp|udp|rtcp|rudp)$/.test(carrier)
         ? null

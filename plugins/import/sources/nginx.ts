@@ -30,6 +30,7 @@ const dynamic =
 interface Stream {
   readonly upstreams: ReadonlyMap<string, Directive>
   readonly maps: ReadonlyMap<string, Directive>
+  readonly splits: ReadonlyMap<string, Directive>
   readonly common: readonly Directive[] // of all servers
 }
 
@@ -79,14 +80,17 @@ function convertStream(directives: readonly Directive[], file: SourceFile, conve
     directives.filter(({ name }) => name === 'upstream').map(one => [one.values[0] ?? '', one])
   )
   const maps = new Map(directives.filter(({ name }) => name === 'map').map(one => [one.values[1] ?? '', one]))
+  const splits = new Map(
+    directives.filter(({ name }) => name === 'split_clients').map(one => [one.values[1] ?? '', one])
+  )
   const servers = directives.filter(({ name }) => name === 'server')
-  const common = directives.filter(({ name }) => !/^(upstream|map|server|match)$/.test(name))
-  for (const group of [upstreams.values(), maps.values()])
+  const common = directives.filter(({ name }) => !/^(upstream|map|server|match|split_clients)$/.test(name))
+  for (const group of [upstreams.values(), maps.values(), splits.values()])
     for (const unused of group) leaveUnused(unused, conversion)
   for (const directive of common) judgeCommon(directive, conversion)
   judgeMatches(directives, servers, conversion)
   judgeMaps(maps, servers, conversion)
-  const stream = { upstreams, maps, common }
+  const stream = { upstreams, maps, splits, common }
   const opened = servers.map(server => openServer(server, stream, conversion))
   const defaults = defaultServers(opened)
   for (const server of opened) {
@@ -334,7 +338,7 @@ function routesOf(
   nameRoutes: readonly Route[] | null
 ): readonly Route[] | null {
   const target = (pass.values[0] ?? '').replace(/^\$\{(\w+)\}$/, '$$$1')
-  if (!target.includes('$') || /^[^$]+:\$server_port$/.test(target))
+  if (!target.includes('$') || /^[^$]+:\$server_port$/.test(target) || stream.splits.has(target))
     return nameRoutes ?? [{ pattern: null, isFallback: false, target, notes: [], reason: null }]
   const map = stream.maps.get(target)
   if (map && isConstant(map)) return routesOfConstant(map, nameRoutes, conversion)
@@ -541,9 +545,39 @@ function readAccess(directives: readonly Directive[], conversion: Conversion): A
   return { allow: isClosed ? allow : null, deny: deny.length > 0 ? deny : null, notes }
 }
 
+type Destinations = Pick<Context, 'stream' | 'conversion'>
+
+/** Adds the targets of `split_clients`: each part of the callers has a weight. */
+function addSplit(
+  draft: RuleDraft,
+  { statement, values, block }: Directive,
+  context: Destinations
+): Reason | null {
+  const [key = ''] = values
+  draft.notes.push({ statement, field: 'balance', reason: 'balance' })
+  let rest = 100
+  for (const { name, values: own, statement: of } of block ?? []) {
+    const [value = ''] = own
+    const percent = name === '*' ? rest : Number(name.replace(/%$/, ''))
+    const before = draft.targets.length
+    draft.notes.push({ statement: of, field: 'targets', reason: null })
+    const problem = value.includes('$') ? 'variable' : addTargets(draft, value, context)
+    if (problem !== null || !(percent >= 0)) return problem ?? 'variable'
+    const added = draft.targets.splice(before)
+    const sum = added.reduce((total, { weight }) => total + weight, 0)
+    for (const target of added)
+      draft.targets.push({ ...target, weight: Math.round((percent * 100 * target.weight) / sum) })
+    rest -= percent
+  }
+  draft.balance = key.includes('remote_addr') ? 'source_hash' : 'round_robin'
+  return draft.targets.length === 0 ? 'no_target' : null
+}
+
 /** Adds the targets of an address or an upstream. Returns why the rule must be refused, or null. */
-function addTargets(draft: RuleDraft, text: string, { stream, conversion }: Context): Reason | null {
+function addTargets(draft: RuleDraft, text: string, { stream, conversion }: Destinations): Reason | null {
   if (text.startsWith('unix:')) return 'unix_socket'
+  const split = stream.splits.get(text)
+  if (split) return addSplit(draft, split, { stream, conversion })
   const upstream = stream.upstreams.get(text)
   if (upstream) return addUpstream(draft, upstream, conversion)
   if (text.includes('$') && !text.endsWith(':$server_port')) return 'variable'

@@ -412,6 +412,25 @@ t.test('a reject by the connections of a caller becomes a limit of each source',
   }
 })
 
+t.test('parts of the callers of nginx become weights of the targets', async t => {
+  const stream = (parts: string) =>
+    `stream {\n upstream old { server 10.0.0.1:1; server 10.0.0.2:1; }\n split_clients "\${remote_addr}x" $to {\n ${parts}\n }\n server { listen 1; proxy_pass $to; }\n}\n`
+  const { rules, report } = convertText(t, 'nginx', stream('20% 10.0.0.3:1;\n * old;'))
+
+  t.match(rules, [{ listen_port: 1, balance: 'source_hash' }])
+  t.same(rules[0]?.['targets'], [
+    { host: '10.0.0.3', port: 1, priority: 0 },
+    { host: '10.0.0.1', port: 1, priority: 0, weight: 2 },
+    { host: '10.0.0.2', port: 1, priority: 0, weight: 2 }
+  ])
+  t.match(
+    report.rows.find(({ line }) => line === 3),
+    { outcome: 'approximated', reason: 'balance' }
+  )
+  for (const parts of ['* $other;', '* "";', '* unix:/run/a;', 'half old;'])
+    t.same(convertText(t, 'nginx', stream(parts)).rules, [], parts)
+})
+
 t.test('a map of nginx that only declares a variable is its default', async t => {
   const stream = (map: string) =>
     `stream {\n map "" $to { ${map} }\n server { listen 1; proxy_pass $to; }\n}\n`
