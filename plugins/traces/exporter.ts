@@ -31,6 +31,7 @@ export function openExporter(deps: Deps): Exporter {
   const { config, clock, spanCounts } = deps
   const queue = new SpanQueue(() => spanCounts.add('dropped', 1))
   const delivery = openDelivery(deps)
+  const resource = resourceOf(deps)
   let sending: Promise<void> | null = null
 
   async function sendAll(): Promise<void> {
@@ -38,7 +39,7 @@ export function openExporter(deps: Deps): Exporter {
       const spans = queue.take(batchSize)
       const url = tracesUrl(config)
       if (!url) return spanCounts.add('dropped', spans.length + queue.take(queue.size).length) // turned off
-      const error = await delivery.send(url, otlpJson(spans, resourceOf(deps)))
+      const error = await delivery.send(url, otlpJson(spans, resource))
       spanCounts.add(error === null ? 'sent' : 'failed', spans.length)
     }
   }

@@ -1,5 +1,5 @@
 // Makes the spans of sampled traces.
-import { randomBytes } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../kernel/base/clock.ts'
 import { currentPayer } from '../../kernel/base/request-id.ts'
 import type { Span } from '../../kernel/base/trace.ts'
@@ -17,7 +17,9 @@ interface Deps {
 /** Times of one trace: by the wall clock at its begin, so that setting the clock changes no duration. */
 type Time = () => number
 
-const hexOf = (bytes: number): string => randomBytes(bytes).toString('hex')
+/** Node keeps random bytes for UUIDs in advance; `randomBytes` would make a system call for each id. */
+const newTraceId = (): string => randomUUID().replaceAll('-', '')
+const newSpanId = (): string => newTraceId().slice(0, 16)
 
 export function openTracer({ config, clock, exporter }: Deps): Tracer {
   const record = (span: RecordedSpan): void => exporter.add(span)
@@ -25,7 +27,7 @@ export function openTracer({ config, clock, exporter }: Deps): Tracer {
     begin(name, traceparent) {
       if (config.otlp_endpoint === undefined) return null
       if (traceparent === null ? Math.random() >= config.otlp_ratio : !isSampled(traceparent)) return null
-      const [, traceId = '', parentId = null] = traceparent?.split('-') ?? ['', hexOf(16)]
+      const [, traceId = '', parentId = null] = traceparent?.split('-') ?? ['', newTraceId()]
       const offset = clock.now() - clock.monotonic()
       return startSpan({ name, traceId, parentId, kind: 'server' }, () => offset + clock.monotonic(), record)
     }
@@ -35,7 +37,7 @@ export function openTracer({ config, clock, exporter }: Deps): Tracer {
 type Given = Pick<RecordedSpan, 'name' | 'traceId' | 'parentId' | 'kind'>
 
 function startSpan(given: Given, time: Time, record: (span: RecordedSpan) => void): Span {
-  const spanId = hexOf(8)
+  const spanId = newSpanId()
   const { traceId } = given
   const startMs = time()
   const child = (name: string): Given => ({ name, traceId, parentId: spanId, kind: 'internal' })
@@ -47,7 +49,14 @@ function startSpan(given: Given, time: Time, record: (span: RecordedSpan) => voi
       const endMs = time()
       const waitedMs = Math.max(0, endMs - startMs - ms) / 2
       const times = { startMs: startMs + waitedMs, endMs: endMs - waitedMs }
-      record({ ...child(name), ...times, spanId: hexOf(8), attributes: {}, errorType: null, payer: payer() })
+      record({
+        ...child(name),
+        ...times,
+        spanId: newSpanId(),
+        attributes: {},
+        errorType: null,
+        payer: payer()
+      })
     },
     end({ attributes = {}, error } = {}) {
       const errorType = error === undefined ? null : errorTypeOf(error)
