@@ -101,7 +101,7 @@ export function openPipeline(app: FastifyInstance, options: PipelineOptions, sen
 
   app.addHook('onResponse', (request, reply, done) => {
     httpMetrics.countResponse(request, reply)
-    runAsPayer(request, turns, () => endTrace(request, reply, log))
+    if (request.requestTrace) runAsPayer(request, turns, () => endTrace(request, reply, log))
     done()
   })
   app.addHook('preClose', async () => streams.endAll())
