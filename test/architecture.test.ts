@@ -61,7 +61,7 @@ t.test('a plugin imports only the exports of plugins that it needs', async t => 
     const [, other, file] = /^plugins\/([^/]+)\/(.+)$/.exec(to) ?? []
     if (own === undefined || other === undefined || own === other) return false
     const isNeeded = new RegExp(`['"]?${other}['"]?: '\\^`).test(textOf(`plugins/${own}/plugin.ts`))
-    return !isNeeded || !/^(command-|listener-|page-)?exports\.ts$/.test(file ?? '')
+    return !isNeeded || !/^(check-|command-|listener-|page-)?exports\.ts$/.test(file ?? '')
   })
 
   t.same(found, [])

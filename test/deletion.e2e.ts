@@ -33,7 +33,6 @@ const required: Readonly<Record<string, string>> = {
 const goWith: Readonly<Record<string, readonly string[]>> = {
   auth: ['console', 'device-login', 'oidc', 'second-factor'],
   credentials: ['device-login'],
-  doctor: ['links', 'loops', 'oidc'],
   grants: ['oidc'],
   secrets: ['oidc', 'second-factor']
 }

@@ -1,4 +1,6 @@
 // All checks, in output order.
+
+import type { DoctorCheck } from '../cli/check-exports.ts'
 import { credentials, users } from './checks/access.ts'
 import { agent, journal } from './checks/agent.ts'
 import { api, certificate } from './checks/certificates.ts'
@@ -17,7 +19,6 @@ import { resolver, rulePorts } from './checks/saved-rules.ts'
 import { sharedHost } from './checks/shared-host.ts'
 import { backup, copies, store } from './checks/store.ts'
 import { unit } from './checks/unit.ts'
-import type { DoctorCheck } from './exports.ts'
 
 const hostChecks = [directory, disk, clock, ports, bind]
 const serverChecks = [

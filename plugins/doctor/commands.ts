@@ -2,9 +2,15 @@ import type { ConfigSources } from '../../agent/config.ts'
 import { defineCode, Fault, reasonOf } from '../../kernel/base/errors.ts'
 import { Type } from '../../kernel/cli/args.ts'
 import { type CommandCall, defineCommand } from '../../kernel/cli/command.ts'
+import {
+  checkSlot,
+  type DoctorCheck,
+  type DoctorContext,
+  type Finding,
+  type FindingKind
+} from '../cli/check-exports.ts'
 import { checks } from './checks.ts'
 import { openContext } from './context.ts'
-import { checkSlot, type DoctorCheck, type DoctorContext, type Finding, type FindingKind } from './exports.ts'
 
 export const doctorFailed = defineCode('doctor_failed', 500, 1)
 

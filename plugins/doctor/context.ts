@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { systemClock } from '../../kernel/base/clock.ts'
 import { type Database, openStore } from '../../kernel/store/open.ts'
 import { type Place, readPlace } from '../../kernel/store/sql/database.ts'
+import type { DoctorContext, Sample } from '../cli/check-exports.ts'
 import { isDataDirLocked } from '../cli/exports.ts'
-import type { DoctorContext, Sample } from './exports.ts'
 import { thisHost } from './host.ts'
 
 type Given = Pick<DoctorContext, 'role' | 'dir' | 'keys'>

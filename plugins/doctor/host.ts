@@ -2,24 +2,8 @@ import { execFile } from 'node:child_process'
 import { getServers } from 'node:dns'
 import { readFileSync, realpathSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
+import type { Host } from '../cli/check-exports.ts'
 import { findMount } from '../cli/exports.ts'
-
-/** The machine to check. Tests replace it. */
-export interface Host {
-  /** Returns the text of a system file, such as /proc/sys/fs/pipe-max-size, or null if it is unreadable. */
-  read(path: string): string | null
-  /** Returns the standard output of a program, or null if it is missing or fails. */
-  ask(program: string, ...args: readonly string[]): Promise<string | null>
-  /** Returns the free space on the filesystem of an existing directory. */
-  space(dir: string): Promise<Space>
-  nameServers(): readonly string[]
-}
-
-interface Space {
-  readonly bytes: number
-  readonly files: number | null // free inodes; null: the filesystem does not count them
-  readonly isReadOnly: boolean
-}
 
 const askMs = 10_000
 

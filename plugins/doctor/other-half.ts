@@ -1,7 +1,7 @@
 // The other half on this host: the agent beside a server, or the server beside an agent.
 import { parse } from 'smol-toml'
+import type { DoctorContext } from '../cli/check-exports.ts'
 import { type Listen, overlap } from '../http/listener-exports.ts'
-import type { DoctorContext } from './exports.ts'
 
 const defaults = {
   server: {

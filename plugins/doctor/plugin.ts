@@ -1,6 +1,6 @@
 import { definePlugin } from '../../kernel/plugin.ts'
+import { checkSlot } from '../cli/check-exports.ts'
 import { commands, doctorFailed, fills } from './commands.ts'
-import { checkSlot } from './exports.ts'
 
 export default definePlugin({
   name: 'doctor',

@@ -1,6 +1,6 @@
 // Judges the links of a server, as it has stored their states, and those of an agent, which tries them.
 import { systemClock } from '../../kernel/base/clock.ts'
-import type { DoctorContext, Finding } from '../doctor/exports.ts'
+import type { DoctorContext, Finding } from '../cli/check-exports.ts'
 
 export type FindingId = 'link.unreachable' | 'link.pin' | 'link.port'
 

@@ -11,7 +11,7 @@ export default definePlugin<LinkDeps & PathDeps>({
   version: '1.0.0',
   description: 'Encrypted links between agents, over which rules reach targets of other clients.',
   kernel: '^2.0.0',
-  needs: { http: '^1.0.0', clients: '^1.0.0', doctor: '^1.0.0', rules: '^1.0.0' },
+  needs: { http: '^1.0.0', clients: '^1.0.0', cli: '^1.0.0', rules: '^1.0.0' },
   keys,
   codes: [...codes, ...pathCodes],
   store,

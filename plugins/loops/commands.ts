@@ -1,4 +1,4 @@
-import { checkSlot } from '../doctor/exports.ts'
+import { checkSlot } from '../cli/check-exports.ts'
 import { loopCheck } from './doctor-check.ts'
 
 export const fills = [checkSlot.fill(loopCheck)]

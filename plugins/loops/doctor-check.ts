@@ -1,5 +1,5 @@
 import { isLoopback } from '../../kernel/platform/network.ts'
-import { type DoctorContext, defineCheck } from '../doctor/exports.ts'
+import { type DoctorContext, defineCheck } from '../cli/check-exports.ts'
 import { findCircle, type ListeningRule } from './circle.ts'
 import { type ClientHost, loadedGraph } from './loaded-graph.ts'
 import { parseStored } from './parse-stored.ts'

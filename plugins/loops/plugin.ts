@@ -9,6 +9,6 @@ export default definePlugin<Services>({
   version: '1.0.0',
   description: 'Finds rules that forward to each other in a circle.',
   kernel: '^2.0.0',
-  needs: { doctor: '^1.0.0', rules: '^1.0.0' },
+  needs: { cli: '^1.0.0', rules: '^1.0.0' },
   fills: [journalEntrySlot.fillWith(openLoopWatch), journalKindSlot.fill('loop'), explains, ...commandFills]
 })

@@ -1,6 +1,6 @@
 import { Type } from '../../kernel/cli/args.ts'
 import { defineCommand } from '../../kernel/cli/command.ts'
-import { checkSlot } from '../doctor/exports.ts'
+import { checkSlot } from '../cli/check-exports.ts'
 import { UserArg } from '../users/command-exports.ts'
 import { signInCheck } from './doctor-check.ts'
 

@@ -1,5 +1,5 @@
 // The check `sign_in` of `sluice doctor`.
-import { defineCheck } from '../doctor/exports.ts'
+import { defineCheck } from '../cli/check-exports.ts'
 import type { FindingId } from './judge-sign-in.ts'
 
 export const signInCheck = defineCheck<FindingId>({

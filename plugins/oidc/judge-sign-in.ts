@@ -1,6 +1,6 @@
 // Asks each provider as a sign-in does, and judges `password_sign_in` and the grants of groups.
 import { Fault, reasonOf } from '../../kernel/base/errors.ts'
-import type { DoctorContext, Finding } from '../doctor/exports.ts'
+import type { DoctorContext, Finding } from '../cli/check-exports.ts'
 import type { GrantTemplate } from '../grants/exports.ts'
 import {
   authoritiesOf,

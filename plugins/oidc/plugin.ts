@@ -41,7 +41,7 @@ export default definePlugin<Deps>({
   kernel: '^2.0.0',
   needs: {
     auth: '^1.1.0',
-    doctor: '^1.0.0',
+    cli: '^1.0.0',
     grants: '^1.0.0',
     http: '^1.0.0',
     secrets: '^1.0.0',

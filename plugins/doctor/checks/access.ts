@@ -1,6 +1,7 @@
 // Checks of users who cannot sign in, and of tokens that expire or are unused.
+
+import { defineCheck, type Finding } from '../../cli/check-exports.ts'
 import { storePlace } from '../context.ts'
-import { defineCheck, type Finding } from '../exports.ts'
 import { listNames, plural } from '../finding-text.ts'
 
 const dayMs = 86_400_000

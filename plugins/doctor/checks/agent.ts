@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '../../../kernel/base/clock.ts'
 import { reasonOf } from '../../../kernel/base/errors.ts'
-import { type DoctorContext, defineCheck, type Finding } from '../exports.ts'
+import { type DoctorContext, defineCheck, type Finding } from '../../cli/check-exports.ts'
 import { listNames, plural } from '../finding-text.ts'
 
 type FindingId =

@@ -7,7 +7,7 @@ import { Fault, reasonOf } from '../../../kernel/base/errors.ts'
 import { parseListen } from '../../../kernel/platform/listen-fault.ts'
 import { isLoopback } from '../../../kernel/platform/network.ts'
 import { findServedCertificate } from '../../certificate/exports.ts'
-import { defineCheck, type Finding } from '../exports.ts'
+import { defineCheck, type Finding } from '../../cli/check-exports.ts'
 
 const soonMs = 21 * 86_400_000
 

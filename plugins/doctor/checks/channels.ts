@@ -1,5 +1,5 @@
 // Checks of the channels of notifications. The plugin notify stores them, without their URLs.
-import { defineCheck } from '../exports.ts'
+import { defineCheck } from '../../cli/check-exports.ts'
 import { plural } from '../finding-text.ts'
 
 export const channels = defineCheck({

@@ -2,8 +2,8 @@
 
 import { isAtLeast } from '../../../kernel/base/version-range.ts'
 import { ownVersion } from '../../../kernel/platform/version.ts'
+import { defineCheck, type Finding } from '../../cli/check-exports.ts'
 import { conflictShownMs } from '../../clients/exports.ts'
-import { defineCheck, type Finding } from '../exports.ts'
 import { formatAge, listNames } from '../finding-text.ts'
 
 const hourMs = 3_600_000

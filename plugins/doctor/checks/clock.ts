@@ -1,5 +1,5 @@
 import { timestamp } from '../../../kernel/base/clock.ts'
-import { defineCheck, type Finding } from '../exports.ts'
+import { defineCheck, type Finding } from '../../cli/check-exports.ts'
 
 const aheadMs = 60_000
 

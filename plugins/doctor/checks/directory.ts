@@ -2,8 +2,8 @@
 import { existsSync, statSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { defineCheck, type Finding } from '../../cli/check-exports.ts'
 import { unsuitableFilesystem } from '../../cli/exports.ts'
-import { defineCheck, type Finding } from '../exports.ts'
 
 export const directory = defineCheck({
   name: 'directory',

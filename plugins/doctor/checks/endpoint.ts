@@ -11,7 +11,7 @@ import {
   fingerprintOf,
   type ServedCertificate
 } from '../../certificate/exports.ts'
-import { type DoctorContext, defineCheck, type Finding } from '../exports.ts'
+import { type DoctorContext, defineCheck, type Finding } from '../../cli/check-exports.ts'
 
 const connectTimeoutMs = 5_000
 

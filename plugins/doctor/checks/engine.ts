@@ -1,7 +1,7 @@
 // The engine that an agent on this host would use, and its system limits.
 import { release } from 'node:os'
 import { type EngineSelection, selectEngine } from '../../../agent/engine/select-engine.ts'
-import { type DoctorContext, defineCheck, type Finding } from '../exports.ts'
+import { type DoctorContext, defineCheck, type Finding } from '../../cli/check-exports.ts'
 import { numberIn } from '../host.ts'
 
 const wantedPipe = 2 ** 20

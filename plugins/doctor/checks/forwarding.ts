@@ -1,5 +1,5 @@
 // Rules, targets and quotas that do not forward, or soon will not.
-import { defineCheck, type Finding } from '../exports.ts'
+import { defineCheck, type Finding } from '../../cli/check-exports.ts'
 import { formatAge, listNames } from '../finding-text.ts'
 
 const pendingMs = 10 * 60_000

@@ -1,7 +1,7 @@
 // The guardrails of an agent on the host of its server.
 import { lookup } from 'node:dns/promises'
 import { join } from 'node:path'
-import { defineCheck } from '../exports.ts'
+import { defineCheck } from '../../cli/check-exports.ts'
 
 export const guardrails = defineCheck<'guardrails.server_ports'>({
   name: 'guardrails',

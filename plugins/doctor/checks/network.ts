@@ -1,6 +1,6 @@
 // System limits that affect forwarding.
-import { defineCheck, type Finding } from '../exports.ts'
-import { type Host, numberIn } from '../host.ts'
+import { defineCheck, type Finding, type Host } from '../../cli/check-exports.ts'
+import { numberIn } from '../host.ts'
 
 type FindingId =
   | 'network.few_ports'

@@ -2,7 +2,7 @@
 import { connect, createServer } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { firstFreePort, lowPortRemedy } from '../../../kernel/platform/low-port.ts'
-import { type DoctorContext, defineCheck, type Finding } from '../exports.ts'
+import { type DoctorContext, defineCheck, type Finding } from '../../cli/check-exports.ts'
 import { sharedListens } from '../other-half.ts'
 
 const connectMs = 3_000

@@ -1,6 +1,6 @@
 // The running process: limits, memory and settings.
 import { ownVersion } from '../../../kernel/platform/version.ts'
-import { type DoctorContext, defineCheck, type Finding, type Sample } from '../exports.ts'
+import { type DoctorContext, defineCheck, type Finding, type Sample } from '../../cli/check-exports.ts'
 import { numberIn } from '../host.ts'
 
 const wantedDescriptors = 65_536

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { defineCheck } from '../exports.ts'
+import { defineCheck } from '../../cli/check-exports.ts'
 import { listNames } from '../finding-text.ts'
 
 interface Row {

@@ -6,8 +6,8 @@ import { openStore } from '../../../kernel/store/open.ts'
 import { stateOf } from '../../../kernel/store/postgres/dialect.ts'
 import { type PostgresPlace, readPlace } from '../../../kernel/store/sql/database.ts'
 import { brokenReferences, damageIn } from '../../../kernel/store/sqlite/dialect.ts'
+import { defineCheck, type Finding } from '../../cli/check-exports.ts'
 import { storePlace } from '../context.ts'
-import { defineCheck, type Finding } from '../exports.ts'
 import { formatAge, plural } from '../finding-text.ts'
 
 const largeLogBytes = 256 * 2 ** 20

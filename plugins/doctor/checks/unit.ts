@@ -1,6 +1,6 @@
 // The systemd unit. An update of the program does not change it.
 import { existsSync, realpathSync } from 'node:fs'
-import { type DoctorContext, defineCheck } from '../exports.ts'
+import { type DoctorContext, defineCheck } from '../../cli/check-exports.ts'
 
 type FindingId = 'unit.program' | 'unit.old'
 

@@ -1,11 +1,13 @@
 // Findings about host limits, with the figures of simulated hosts.
+
 import { join } from 'node:path'
 import t from 'tap'
 import { privateDir } from '../../../test/support/private-dir.ts'
 import { sluice } from '../../../test/support/process.ts'
+import type { Host } from '../../cli/check-exports.ts'
 import { findMount, unsuitableFilesystem } from '../../cli/exports.ts'
 import { checkLimits, engineFinding } from '../checks/engine.ts'
-import { type Host, thisHost } from '../host.ts'
+import { thisHost } from '../host.ts'
 import { hostWithFiles, idsOf, runCheck } from './provoke-findings.ts'
 
 t.test('low limits of files and memory are found', async t => {

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { privateDir } from '../../../test/support/private-dir.ts'
 import { sluice } from '../../../test/support/process.ts'
+import type { DoctorContext, Finding, FindingKind, Host, Sample } from '../../cli/check-exports.ts'
 import { checks } from '../checks.ts'
 import { commonFindings } from '../commands.ts'
-import type { DoctorContext, Finding, FindingKind, Sample } from '../exports.ts'
-import { type Host, thisHost } from '../host.ts'
+import { thisHost } from '../host.ts'
 
 export const dayMs = 86_400_000
 

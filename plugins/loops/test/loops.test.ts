@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap'
 import { plugins as builtin } from '../../../config/plugins.ts'
 import { notOnPostgres } from '../../../test/support/store.ts'
-import type { DoctorContext } from '../../doctor/exports.ts'
+import type { DoctorContext } from '../../cli/check-exports.ts'
 import { type RulesFixture, rulesFixture } from '../../rules/test/fixture.ts'
 import { loopCheck } from '../doctor-check.ts'
 import { storedGraph } from '../stored-graph.ts'

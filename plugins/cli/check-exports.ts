@@ -1,6 +1,5 @@
-// Checks of a machine that runs, or will run, a server or an agent.
+// The exports for checks of the plugin `doctor`: of a machine that runs, or will run, a server or an agent. They load nothing else.
 import { defineSlot } from '../../kernel/slot.ts'
-import type { Host } from './host.ts'
 
 /** The server or agent to check. */
 export interface DoctorContext {
@@ -17,6 +16,23 @@ export interface DoctorContext {
   readonly query: <R>(table: string, sql: string) => Promise<readonly R[]>
   /** Returns the metrics of the running server or agent, or null if none runs or serves metrics. */
   readonly metrics: () => Promise<readonly Sample[] | null>
+}
+
+/** The machine to check. Tests replace it. */
+export interface Host {
+  /** Returns the text of a system file, such as /proc/sys/fs/pipe-max-size, or null if it is unreadable. */
+  read(path: string): string | null
+  /** Returns the standard output of a program, or null if it is missing or fails. */
+  ask(program: string, ...args: readonly string[]): Promise<string | null>
+  /** Returns the free space on the filesystem of an existing directory. */
+  space(dir: string): Promise<Space>
+  nameServers(): readonly string[]
+}
+
+interface Space {
+  readonly bytes: number
+  readonly files: number | null // free inodes; null: the filesystem does not count them
+  readonly isReadOnly: boolean
 }
 
 /** A line of /metrics. */
@@ -50,4 +66,7 @@ export const defineCheck = <Id extends string>(check: DoctorCheck<Id>): DoctorCh
   check as unknown as DoctorCheck // `findings` declares every id that `run` returns
 
 /** A command reads this slot without services: use `fill`, not `fillWith`. */
-export const checkSlot = defineSlot<DoctorCheck>('doctor.check', { keyOf: ({ name }) => name })
+export const checkSlot = defineSlot<DoctorCheck>('doctor.check', {
+  ifOwnerMissing: 'inert',
+  keyOf: ({ name }) => name
+})
