@@ -57,7 +57,7 @@ export function parseTarget(text: string, toProperty: TargetProperty = (_, value
   const [place = '', ...clients] = whole.split('/').reverse()
   const [, host = '', port, priority, weight] =
     /^(\[[^\]]*\]|[^:@[\]]+):(\d{1,5})(?:@(\d{1,5}))?(?:\*(\d{1,3}))?$/.exec(place) ?? []
-  if (port === undefined)
+  if (port === undefined || clients.includes(''))
     throw new Fault(
       wrongUsage,
       `TARGET ${text} is not host:port, host:port@priority or host:port@priority*weight, with EXIT/ in front for a path and +key=value for other properties; an IPv6 host is in brackets`

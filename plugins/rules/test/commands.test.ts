@@ -108,7 +108,8 @@ t.test('an invalid port or target is reported', async t => {
     'a:80@',
     'a:80@x',
     'a:80*',
-    'a:80*3@1'
+    'a:80*3@1',
+    'http://a:80'
   ])
     t.throws(() => parseTarget(target), { message: /is not host:port/ }, target)
   t.same(parseTarget('[::1]:80@1*3'), { host: '[::1]', port: 80, priority: 1, weight: 3 })
