@@ -31,6 +31,7 @@ interface Answer {
   readonly status: number
   readonly text: string
   readonly etag: string | null
+  readonly type: string | undefined // the media type
 }
 
 const found = new Map<string, string>() // faults, with the first request of each
@@ -83,7 +84,8 @@ async function send(
       redirect: 'manual',
       ...(body !== undefined && { body })
     })
-    return { status: reply.status, text: await reply.text(), etag: reply.headers.get('etag') }
+    const [type] = reply.headers.get('content-type')?.split(';') ?? []
+    return { status: reply.status, text: await reply.text(), etag: reply.headers.get('etag'), type }
   } catch (error) {
     const isHuge = (body?.length ?? 0) > 2 ** 13
     if (!isHuge) note(`${method} ${url}: the connection was cut`, `${path} ${String(error)}`)
@@ -97,10 +99,10 @@ interface Exchange {
   readonly answer: Answer
 }
 
-function judge(operation: Operation, { request, caller, answer: { status, text } }: Exchange): void {
+function judge(operation: Operation, { request, caller, answer: { status, text, type } }: Exchange): void {
   const counted = `${caller.name} ${status}`
   statuses.set(counted, (statuses.get(counted) ?? 0) + 1)
-  const fault = status === 500 ? `status 500: ${text}` : operation.faultOf(status, text)
+  const fault = status === 500 ? `status 500: ${text}` : operation.faultOf(status, text, type)
   const { method, url } = operation
   if (status > 500) console.log(`${method} ${url}: ${status} ${text.slice(0, 200)}`)
   if (fault === null) return

@@ -33,8 +33,8 @@ export interface Operation {
   readonly parameters: readonly Parameter[] // of path and query
   readonly body: JsonSchema | null
   readonly isStream: boolean
-  /** Returns the reason why the document does not allow a response, or null. `body`: the raw text. */
-  faultOf(status: number, body: string): string | null
+  /** Returns the reason why the document does not allow a response, or null. `body`: the raw text. `type`: its media type. */
+  faultOf(status: number, body: string, type?: string): string | null
 }
 
 interface Response {
@@ -56,6 +56,8 @@ export interface ApiDocument {
   }
 }
 
+const json = 'application/json'
+
 /** Returns all operations, with references replaced by their schemas. */
 export function listOperations({ paths, components }: ApiDocument): Operation[] {
   const inline = openInline(components.schemas)
@@ -64,7 +66,7 @@ export function listOperations({ paths, components }: ApiDocument): Operation[] 
 
   return Object.entries(paths).flatMap(([url, methods]) =>
     Object.entries(methods).map(([method, { parameters = [], requestBody, responses }]): Operation => {
-      const bodySchema = requestBody?.content['application/json']?.schema
+      const bodySchema = requestBody?.content[json]?.schema
       const isSchemaOf = new Map<string, ReturnType<typeof Compile>>()
       return {
         method: method.toUpperCase(),
@@ -74,11 +76,14 @@ export function listOperations({ paths, components }: ApiDocument): Operation[] 
         ),
         body: bodySchema ? inline(bodySchema) : null,
         isStream: 'text/event-stream' in (responses['200']?.content ?? {}),
-        faultOf(status, body) {
+        faultOf(status, body, type) {
           const response = responses[status]
           if (!response) return `status ${status} is not documented`
-          const schema = responseOf(response).content?.['application/json']?.schema
-          if (!schema) return null
+          const { content } = responseOf(response)
+          if (content && type !== undefined && !content[type])
+            return `status ${status} is documented, but not with ${type}`
+          const schema = content?.[json]?.schema
+          if (!schema || (type ?? json) !== json) return null
           const validator = isSchemaOf.get(String(status)) ?? Compile(inline(schema) as TSchema)
           isSchemaOf.set(String(status), validator)
           if (isJson(body) && validator.Check(JSON.parse(body))) return null
