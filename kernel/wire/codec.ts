@@ -18,7 +18,7 @@ export function openCodec(messages: readonly Message[]): Codec {
   const types = new Map(messages.map(({ name }) => [name, root.lookupType(name)]))
   const typeOf = (name: string): protobuf.Type => {
     const type = types.get(name)
-    if (!type) throw new TypeError(`${name} is in no plugin's list of messages`)
+    if (!type) throw new TypeError(`${name} is in \`messages\` of no plugin; add it there`)
     return type
   }
 
