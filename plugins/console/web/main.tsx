@@ -7,11 +7,16 @@ import { finishSignIn } from './app/sign-in-link.ts'
 import { pageAt } from './pages/pages.ts'
 import { loadText } from './text/text.ts'
 
-await finishSignIn()
-// Starts the requests of the first page early. The gate and the page show a failure.
-void queryClient.prefetchQuery(meQuery)
-await loadText() // before the page, because its modules read texts when they are evaluated
-await pageAt(location.pathname)
-  ?.load()
-  .catch(() => {})
-createRoot(document.getElementById('root') as HTMLElement).render(<App />)
+void start()
+
+/** A function, because the chunks of pages import that of this file: they would wait for an `await` of the module. */
+async function start(): Promise<void> {
+  await finishSignIn()
+  // Starts the requests of the first page early. The gate and the page show a failure.
+  void queryClient.prefetchQuery(meQuery)
+  await loadText() // before the page, because its modules read texts when they are evaluated
+  await pageAt(location.pathname)
+    ?.load()
+    .catch(() => {})
+  createRoot(document.getElementById('root') as HTMLElement).render(<App />)
+}
