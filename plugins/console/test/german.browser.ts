@@ -11,6 +11,7 @@ const paths = [
   '/connections',
   '/clients',
   '/clients/new',
+  '/links',
   '/users',
   '/users/new',
   '/users/admin',

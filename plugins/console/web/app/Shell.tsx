@@ -4,7 +4,7 @@ import { lazy, Suspense, useEffect, useRef } from 'react'
 import { useLocation } from 'wouter'
 import type { Me } from '../api/me.ts'
 import { isPageOutdated } from '../api/watch-server.ts'
-import { pagesFor } from '../pages/pages.ts'
+import { usePages } from '../pages/pages.ts'
 import { text } from '../text/text.ts'
 import { Content } from './Content.tsx'
 import { Header } from './Header.tsx'
@@ -25,7 +25,7 @@ export function Shell({ me }: { readonly me: Me }) {
   const [password, openPassword] = useDisclosure()
   const [keys, openKeys] = useDisclosure()
   const [path, go] = useLocation()
-  const context = { me, pages: pagesFor(me), parts: usePluginParts() }
+  const context = { me, pages: usePages(me), parts: usePluginParts() }
   useKeys({ 'mod+k': openPalette.open, '?': openKeys.open, '/': focusSearch })
   useArrival(path, close)
   useEffect(() => {

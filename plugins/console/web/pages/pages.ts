@@ -5,6 +5,7 @@ import type { Me } from '../api/me.ts'
 import { hasRight, type Right } from '../api/rights.ts'
 import type { Text } from '../text/en.ts'
 import { text } from '../text/text.ts'
+import { useOffersLinks } from './links/queries.ts'
 
 export interface Page {
   readonly name: keyof Text['pages']
@@ -65,6 +66,12 @@ const pages: readonly Page[] = [
     icon: 'M4 5h16v6H4zM4 13h16v6H4zM8 8h.01M8 16h.01',
     ...lazyPage(() => import('./clients/page.tsx')),
     create: { label: () => text.clients.add, needs: 'managesAll' }
+  },
+  {
+    name: 'links',
+    path: '/links',
+    icon: 'M9 15l6-6M10.5 6.5 13 4a5 5 0 0 1 7 7l-2.5 2.5M13.5 17.5 11 20a5 5 0 0 1-7-7l2.5-2.5',
+    ...lazyPage(() => import('./links/page.tsx'))
   },
   {
     name: 'users',
@@ -149,5 +156,11 @@ const pages: readonly Page[] = [
 export const pageAt = (path: string): Page | undefined =>
   pages.find(page => path === page.path || path.startsWith(`${page.path}/`))
 
-export const pagesFor = (me: Pick<Me, 'role'>): readonly Page[] =>
-  pages.filter(({ needs }) => needs === undefined || hasRight(me, needs))
+/** Returns the pages that the user may open. The server offers links if it runs their plugin. */
+export function usePages(me: Pick<Me, 'role'>): readonly Page[] {
+  const offersLinks = useOffersLinks()
+  return pages.filter(
+    ({ name, needs }) =>
+      (needs === undefined || hasRight(me, needs)) && (name !== 'links' || offersLinks !== false)
+  )
+}

@@ -1,6 +1,7 @@
 import { clients, enrollmentKeys } from './de/clients.ts'
 import { errors, invalid } from './de/errors.ts'
 import { choices, fieldHints, fields, kinds, reasons } from './de/fields.ts'
+import { links } from './de/links.ts'
 import { notifications } from './de/notifications.ts'
 import { audit, bans, quotas, settings, sources, traffic, underAttack } from './de/operations.ts'
 import { attention, overview } from './de/overview.ts'
@@ -36,6 +37,7 @@ export const de: Text = {
   connections,
   clients,
   enrollmentKeys,
+  links,
   fields,
   fieldHints,
   choices,

@@ -2,6 +2,7 @@
 import { clients, enrollmentKeys } from './en/clients.ts'
 import { errors, invalid } from './en/errors.ts'
 import { choices, fieldHints, fields, kinds, reasons } from './en/fields.ts'
+import { links } from './en/links.ts'
 import { notifications } from './en/notifications.ts'
 import { audit, bans, quotas, settings, sources, traffic, underAttack } from './en/operations.ts'
 import { attention, overview } from './en/overview.ts'
@@ -35,6 +36,7 @@ export const en = {
   connections,
   clients,
   enrollmentKeys,
+  links,
   fields,
   fieldHints,
   choices,

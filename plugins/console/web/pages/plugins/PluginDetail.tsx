@@ -24,6 +24,7 @@ const pageOf: Readonly<Record<string, keyof typeof text.pages>> = {
   clients: 'clients',
   connections: 'connections',
   enrollment: 'clients',
+  links: 'links',
   quota: 'quotas',
   rules: 'rules',
   servers: 'settings',

@@ -62,8 +62,18 @@ export function RuleFilters({ filters, onChange, clients, error }: Props) {
         name={filters.targets && text.rules.targetsDown}
         onRemove={() => onChange('targets', '')}
       />
+      <ActiveFilter
+        name={filters.link && text.links.ofLink(linkName(filters.link, clients))}
+        onRemove={() => onChange('link', '')}
+      />
     </Group>
   )
+}
+
+/** 'paris → lyon' for the ids of both clients. */
+const linkName = (link: string, clients: ClientsById): string => {
+  const [near, far] = link.split('/').map(id => clients.get(id)?.client_name ?? '…')
+  return text.links.name(near ?? '', far ?? '')
 }
 
 const ActiveFilter = ({ name, onRemove }: { readonly name: string; readonly onRemove: () => void }) =>

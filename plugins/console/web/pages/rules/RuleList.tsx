@@ -82,9 +82,9 @@ function useFiltered(
   filters: FilterValues,
   clients: ClientsById
 ): readonly Rule[] {
-  const { state, client, owner, targets } = filters
+  const { state, client, owner, targets, link } = filters
   return useMemo(
-    () => filterRules(rules ?? [], { state, client, owner, targets }, clients),
-    [rules, state, client, owner, targets, clients]
+    () => filterRules(rules ?? [], { state, client, owner, targets, link }, clients),
+    [rules, state, client, owner, targets, link, clients]
   )
 }

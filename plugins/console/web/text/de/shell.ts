@@ -9,6 +9,7 @@ export const shell: Pick<Text, keyof typeof english> = {
     rules: 'Regeln',
     connections: 'Verbindungen',
     clients: 'Clients',
+    links: 'Links',
     users: 'Benutzer',
     quotas: 'Kontingente',
     traffic: 'Datenverkehr',
@@ -133,7 +134,12 @@ export const shell: Pick<Text, keyof typeof english> = {
     connected: 'verbunden',
     conflict: 'von zwei Agenten verwendet',
     disconnected: 'getrennt',
-    revoked: 'gesperrt'
+    revoked: 'gesperrt',
+    unused: 'unbenutzt',
+    connecting: 'verbindet sich',
+    up: 'steht',
+    degraded: 'eingeschränkt',
+    down: 'ausgefallen'
   },
 
   form: {

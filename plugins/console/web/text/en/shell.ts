@@ -7,6 +7,7 @@ export const shell = {
     rules: 'Rules',
     connections: 'Connections',
     clients: 'Clients',
+    links: 'Links',
     users: 'Users',
     quotas: 'Quotas',
     traffic: 'Traffic',
@@ -128,7 +129,12 @@ export const shell = {
     connected: 'connected',
     disconnected: 'disconnected',
     conflict: 'used by two agents',
-    revoked: 'revoked'
+    revoked: 'revoked',
+    unused: 'not in use',
+    connecting: 'connecting',
+    up: 'up',
+    degraded: 'degraded',
+    down: 'down'
   },
 
   form: {
