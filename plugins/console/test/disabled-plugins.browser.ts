@@ -6,7 +6,7 @@ import { callAs, completeSetup, freePort, openPage, skipReason, startServer } fr
 import { clientIdOf } from './seed.ts'
 import { settled } from './walk.ts'
 
-const disabled = ['traffic', 'host-health', 'audit']
+const disabled = ['traffic', 'host-health', 'audit', 'links']
 
 t.test('a section of a disabled plugin is left out', { skip: skipReason }, async t => {
   const dir = t.testdir()
@@ -39,12 +39,15 @@ t.test('a section of a disabled plugin is left out', { skip: skipReason }, async
       `${path} shows its other sections`
     )
     t.same(
-      found.filter(name => /Traffic|traffic|Host|changes/.test(name)),
+      found.filter(name => /Traffic|traffic|Host|changes|Links/.test(name)),
       [],
       `${path} leaves out sections`
     )
     t.equal(await page.getByRole('alert').count(), 0, `${path} shows no error`)
   }
+  const navigation = page.getByRole('navigation')
+  t.equal(await navigation.getByRole('link', { name: 'Rules' }).count(), 1)
+  t.equal(await navigation.getByRole('link', { name: 'Links' }).count(), 0)
   t.same(errors, [])
   await page.goto(`${server.origin}/audit`)
   await page.getByText('The server does not offer this. The plugin may be disabled.').waitFor()

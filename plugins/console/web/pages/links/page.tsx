@@ -1,4 +1,6 @@
-import { Group, NativeSelect } from '@mantine/core'
+import { Button, Group, NativeSelect } from '@mantine/core'
+import { Link as RouterLink } from 'wouter'
+import { useRight } from '../../api/rights.ts'
 import { EmptyState } from '../../parts/EmptyState.tsx'
 import { PageHead } from '../../parts/page/PageHead.tsx'
 import { QueryResult } from '../../parts/QueryResult.tsx'
@@ -25,12 +27,26 @@ export default function Links() {
             {(all.length > 0 || isFiltered) && <FilterInputs links={all} filter={filter} set={set} />}
             <LinkTable
               links={all.filter(link => matches(link, filter))}
-              empty={isFiltered ? text.table.none : <EmptyState what={text.links.empty} />}
+              empty={isFiltered ? text.table.none : <NoLinks />}
             />
           </>
         )}
       </QueryResult>
     </>
+  )
+}
+
+/** Links come with rules. */
+function NoLinks() {
+  const mayAdd = useRight('changesRules')
+  return (
+    <EmptyState what={text.links.empty}>
+      {mayAdd && (
+        <Button component={RouterLink} href="/rules/new">
+          {text.rules.add}
+        </Button>
+      )}
+    </EmptyState>
   )
 }
 
