@@ -1,4 +1,4 @@
-import { Button } from '@mantine/core'
+import { Button, Text } from '@mantine/core'
 import { bytes, count, duration, rate } from '../../format.ts'
 import { linkColumn, textColumn, timeColumn } from '../../parts/table/columns.tsx'
 import type { Column } from '../../parts/table/rows.ts'
@@ -23,12 +23,33 @@ export function connectionColumns({ clientOf, onClose, hasRule }: Names): readon
     {
       id: 'target',
       title: text.connections.target,
-      value: ({ target, divert }) =>
-        target === null ? text.connections.connecting : divert === null ? target : `${target} (${divert})`
+      value: row => `${targetOf(row)} ${pathOf(row, clientOf)}`.trim(),
+      cell: row => (
+        <>
+          {targetOf(row)}
+          {row.via !== null && (
+            <Text size="xs" c="dimmed">
+              {pathOf(row, clientOf)}
+            </Text>
+          )}
+        </>
+      )
     },
     ...numberColumns(),
     ...(onClose ? [closeColumn(onClose)] : [])
   ]
+}
+
+/** '→ lyon → oslo, 38.2 ms': the clients after that of the rule. */
+const pathOf = ({ via, link_rtt_ms: rtt }: LiveRow, clientOf: Names['clientOf']): string => {
+  if (via === null) return ''
+  const path = via.map(id => `→ ${clientOf(id)}`).join(' ')
+  return rtt === null ? path : `${path}, ${milliseconds(rtt)}`
+}
+
+const targetOf = ({ target, divert }: LiveRow): string => {
+  if (target === null) return text.connections.connecting
+  return divert === null ? target : `${target} (${divert})`
 }
 
 const closeColumn = (onClose: (row: LiveRow) => void): LiveColumn => ({

@@ -12,13 +12,13 @@ const toPath = (via: string | Path | null | undefined): Path =>
   typeof via === 'string' ? [via] : (via ?? [])
 
 /** Returns the hops from an entry. If it is on the path itself, it uses the part after itself. */
-export const hopsFrom = (entry: string, path: Path): readonly Hop[] => {
+const hopsFrom = (entry: string, path: Path): readonly Hop[] => {
   const rest = path.slice(path.indexOf(entry) + 1)
   return rest.map((far, i) => [rest[i - 1] ?? entry, far])
 }
 
 /** Returns the clients on which a rule listens. */
-export const entriesOf = ({ client_id, edges }: Pick<Rule, 'client_id' | 'edges'>): readonly string[] =>
+const entriesOf = ({ client_id, edges }: Pick<Rule, 'client_id' | 'edges'>): readonly string[] =>
   client_id === null ? (edges ?? []).map(edge => edge.client_id) : [client_id]
 
 /** A hop as the filter of the rule list has it in the URL. */

@@ -1,6 +1,7 @@
 import type { Text } from '../en.ts'
 
 export const fields: Text['fields'] = {
+  via: 'Über',
   client: 'Client',
   clients: 'Clients',
   listen_port: 'Listen-Port',
@@ -139,7 +140,16 @@ export const reasons: Text['reasons'] = {
   client_not_connected: 'Der Client ist offline.',
   rule_name_taken: 'Eine andere Regel des Besitzers auf dem Client hat diesen Namen.',
   port_in_use: 'Ein anderes Programm oder eine andere Regel verwendet diesen Port auf dem Client.',
-  client_not_granted: 'Der Besitzer hat keine Freigabe für diesen Client.'
+  client_not_granted: 'Der Besitzer hat keine Freigabe für diesen Client.',
+  link_down: 'Der Link zum Client auf dem Pfad ist ausgefallen.',
+  link_exhausted: 'Der Link hatte keine freie Verbindung.',
+  denied_by_exit: 'Ein Client auf dem Pfad bedient diesen Client oder dieses Ziel nicht.',
+  exit_revoked: 'Ein Client auf dem Pfad ist gesperrt.',
+  exit_not_granted: 'Keine Freigabe des Besitzers gilt für einen Client auf dem Pfad.',
+  rule_unknown: 'Ein Client auf dem Pfad hat die Regel noch nicht.',
+  link_no_endpoint: 'Von zwei Nachbarn auf dem Pfad nimmt keiner Links an.',
+  pin_mismatch: 'Ein Client auf dem Pfad hat einen anderen Schlüssel, als der Server kennt.',
+  path_pending: 'Der neue Pfad wartet auf einen Client, der offline ist. Bis dahin bleibt der alte in Kraft.'
 }
 
 export const kinds: Text['kinds'] = {
@@ -151,5 +161,6 @@ export const kinds: Text['kinds'] = {
   quota: 'Kontingent',
   loop: 'Kreis von Regeln',
   change: 'Änderung',
+  link: 'Link',
   under_attack: 'Angriff'
 }

@@ -56,7 +56,7 @@ export const links: Text['links'] = {
   directly: 'direkt',
   asRule: 'wie die Regel',
   pathHint:
-    'Der letzte Client erreicht die Ziele. Leer lassen, wenn der Client der Regel sie selbst erreicht.',
+    'Direkt: Der Client der Regel erreicht die Ziele. Sonst erreicht sie der letzte Client auf dem Pfad.',
   thenThrough: n => `Dann über (${n})`,
   noOffers: 'Kein anderer Client bietet Links an.',
   ofLink: name => `Link ${name}`,

@@ -1,6 +1,7 @@
 // Keys are names of the API. A field without an entry shows the title and description of its schema.
 
 export const fields = {
+  via: 'Through',
   client: 'Client',
   clients: 'Clients',
   listen_port: 'Listen port',
@@ -117,7 +118,16 @@ export const reasons = {
   client_not_connected: 'The client is offline.',
   port_in_use: 'Another program or rule uses this port on the client.',
   rule_name_taken: 'Another rule of the owner on the client has this name.',
-  client_not_granted: 'The owner has no grant for this client.'
+  client_not_granted: 'The owner has no grant for this client.',
+  link_down: 'The link to the client on the path is down.',
+  link_exhausted: 'The link had no free connection.',
+  denied_by_exit: 'A client on the path does not serve this client or target.',
+  exit_revoked: 'A client on the path is revoked.',
+  exit_not_granted: 'No grant of the owner covers a client on the path.',
+  rule_unknown: 'A client on the path does not have the rule yet.',
+  link_no_endpoint: 'Neither of two neighbors on the path listens for links.',
+  pin_mismatch: 'A client on the path has another key than the server knows.',
+  path_pending: 'The new path waits for a client that is offline. The old path stays in use until then.'
 } as Readonly<Record<string, string>>
 
 /** Kinds of journal entries. */
@@ -130,5 +140,6 @@ export const kinds = {
   quota: 'Quota',
   loop: 'Circle of rules',
   change: 'Change',
+  link: 'Link',
   under_attack: 'Under attack'
 } as Readonly<Record<string, string>>

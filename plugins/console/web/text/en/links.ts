@@ -54,7 +54,8 @@ export const links = {
   path: 'Through',
   directly: 'directly',
   asRule: 'like the rule',
-  pathHint: 'The last client reaches the targets. Leave empty if the client of the rule reaches them itself.',
+  pathHint:
+    'Directly: the client of the rule reaches the targets. Otherwise the last client on the path does.',
   thenThrough: (n: string) => `Then through (${n})`,
   noOffers: 'No other client offers links.',
   ofLink: (name: string) => `Link: ${name}`,

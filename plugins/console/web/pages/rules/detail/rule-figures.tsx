@@ -11,6 +11,8 @@ import type { Column } from '../../../parts/table/rows.ts'
 import { Table } from '../../../parts/table/Table.tsx'
 import { text } from '../../../text/text.ts'
 import type { ClientsById } from '../../clients/queries.ts'
+import { pathOf } from '../../links/paths.ts'
+import { TargetPath } from '../../links/TargetPath.tsx'
 import { addressOf, type Rule } from '../queries.ts'
 import { healthOf } from '../shown-state.ts'
 import { formatValue } from './format-value.ts'
@@ -43,7 +45,7 @@ export function Targets({ rule, stats, isOffline }: Props & { readonly isOffline
         return {
           key: `${addressOf(target)} ${i}`,
           cells: [
-            <TargetName key="target" target={target} />,
+            <TargetName key="target" rule={rule} target={target} />,
             <Health key="health" target={target} isOffline={isOffline} />,
             target.priority,
             target.weight,
@@ -57,16 +59,18 @@ export function Targets({ rule, stats, isOffline }: Props & { readonly isOffline
   )
 }
 
-const shownInColumns = ['host', 'port', 'port_end', 'priority', 'weight', 'health']
+const shownInColumns = ['host', 'port', 'port_end', 'priority', 'weight', 'health', 'via']
 
-/** The address, and the properties that plugins add to targets. */
-function TargetName({ target }: { readonly target: Rule['targets'][number] }) {
+/** The address, the path to it, and the properties that plugins add to targets. */
+function TargetName({ rule, target }: Pick<Props, 'rule'> & { readonly target: Rule['targets'][number] }) {
+  const path = pathOf(rule, target)
   const more = Object.entries(target).filter(
     ([key, value]) => !shownInColumns.includes(key) && value !== null
   )
   return (
     <>
       {addressOf(target)}
+      {path.length > 0 && <TargetPath entry={rule.client_id} path={path} />}
       {more.length > 0 && (
         <Text size="sm" c="dimmed">
           {formatValue(Object.fromEntries(more))}

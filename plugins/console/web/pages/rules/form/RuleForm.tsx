@@ -8,12 +8,14 @@ import type { Schema, Schemas } from '../../../parts/schema-form/schema.ts'
 import type { Values } from '../../../parts/schema-form/values.ts'
 import { text } from '../../../text/text.ts'
 import type { Client } from '../../clients/queries.ts'
+import type { Path } from '../../links/paths.ts'
 import { MoreFields } from './MoreFields.tsx'
 import { allowedOn, clientsLacking, useGrants } from './offers.ts'
 import { modeOf, Placement, selectorIn, useMatchingClients } from './Placement.tsx'
+import { pathIn, pathOffers, RulePath } from './RulePath.tsx'
 import { pathOf, useErrorWithField } from './rule-errors.ts'
 import { ownControls } from './sections.ts'
-import { Targets } from './Targets.tsx'
+import { Targets, targetsIn } from './Targets.tsx'
 import './form.css'
 
 interface Props {
@@ -32,50 +34,39 @@ interface Props {
 export function RuleForm({ initial, clients, schemas, isFixed = false, error: thrown, ...form }: Props) {
   const [values, set] = useState(initial)
   const [refusal, refuse] = useState<ApiError | null>(null)
-  const error = useErrorWithField(refusal ?? thrown)
-  const grants = useGrants()
+  const error = useErrorWithField(refusal ?? thrown, pathClientsIn(values))
+  const grants = useGrants('listen')
+  const exitGrants = useGrants('exit')
   const chosen = useSelectedClients(values, clients)
   const schema: Schema = schemas?.['RuleCreate'] ?? {}
   const keys = useKeys(schema, isFixed)
   const checked = useCheckedForm({ onSubmit: () => form.onSubmit(values), onRefused: refuse })
   useFocusOnError(checked.ref, error)
+  const paths = pathOffers({
+    values,
+    schema: schema.properties?.['via'],
+    clients,
+    selectedClients: chosen,
+    grants: exitGrants
+  })
   const has = placesIn(schema, chosen)
+  const shared = { values, set, error, selectedClients: chosen }
   const top = pathOf(error).split('.')[0] ?? ''
   return (
     <form {...checked}>
       <div className="rule-columns">
         <Stack gap="lg">
-          <Placement
-            values={values}
-            set={set}
-            error={error}
-            clients={clients}
-            selectedClients={chosen}
-            grants={grants}
-            isFixed={isFixed}
-            has={has}
-          />
-          {!isFixed && <QueueCheckbox values={values} set={set} selectedClients={chosen} />}
+          <Placement {...shared} clients={clients} grants={grants} isFixed={isFixed} has={has} />
+          {!isFixed && <QueueCheckbox {...shared} clients={clients} />}
           <Targets
-            values={values}
-            set={set}
-            error={error}
+            {...shared}
             allowed={allowedOn(chosen, grants)?.targets ?? null}
             schemas={schemas}
-            selectedClients={chosen}
+            paths={paths}
           />
+          {paths && <RulePath {...shared} {...paths} />}
         </Stack>
-        {schemas && (
-          <MoreFields
-            values={values}
-            set={set}
-            error={error}
-            schemas={schemas}
-            schema={schema}
-            keys={keys}
-            selectedClients={chosen}
-          />
-        )}
+        {schemas && <MoreFields {...shared} schemas={schemas} schema={schema} keys={keys} />}
       </div>
       <Stack gap="lg" mt="lg">
         <FormError error={keys.includes(top) || ownControls.has(top) ? null : error} />
@@ -90,15 +81,23 @@ export function RuleForm({ initial, clients, schemas, isFixed = false, error: th
   )
 }
 
-type QueueProps = Pick<Parameters<typeof Placement>[0], 'values' | 'set' | 'selectedClients'>
+type QueueProps = Pick<Parameters<typeof Placement>[0], 'values' | 'set' | 'clients' | 'selectedClients'>
+
+/** The clients of all paths of the rule. */
+const pathClientsIn = (values: Values): Path => [values, ...targetsIn(values)].flatMap(pathIn)
 
 /** Offers to store the rule for clients that are offline. */
-function QueueCheckbox({ values, set, selectedClients }: QueueProps) {
-  const offline = selectedClients.filter(({ connected }) => !connected)
-  if (offline.length === 0) return null
+function QueueCheckbox({ values, set, clients, selectedClients }: QueueProps) {
+  const onPaths = pathClientsIn(values)
+  const offline = new Set(
+    [...selectedClients, ...clients.filter(({ client_id }) => onPaths.includes(client_id))].filter(
+      ({ connected }) => !connected
+    )
+  )
+  if (offline.size === 0) return null
   return (
     <Checkbox
-      label={text.ruleForm.queue(offline.map(({ client_name }) => client_name).join(', '))}
+      label={text.ruleForm.queue([...offline].map(({ client_name }) => client_name).join(', '))}
       checked={values['if_offline'] === 'queue'}
       onChange={event => set({ ...values, if_offline: event.currentTarget.checked ? 'queue' : undefined })}
     />

@@ -7,6 +7,8 @@ import { isObject, type Values } from '../../../parts/schema-form/values.ts'
 import { text } from '../../../text/text.ts'
 import type { Client } from '../../clients/queries.ts'
 import { clientsLacking, severalTargets } from './offers.ts'
+import { PathField } from './PathField.tsx'
+import { type PathOffers, pathIn } from './RulePath.tsx'
 import { targetPropertiesIn } from './target-properties.ts'
 
 export interface TargetValues {
@@ -24,6 +26,7 @@ interface Props {
   readonly allowed: readonly string[] | null // allowed by the grants
   readonly schemas: Schemas | null // null: only the basic fields
   readonly selectedClients: readonly Client[]
+  readonly paths: PathOffers | null
 }
 
 /** The properties of plugins that the form offers, with their schemas. */
@@ -35,7 +38,7 @@ export const targetsIn = ({ targets }: Values): readonly TargetValues[] =>
   Array.isArray(targets) ? (targets.filter(isObject) as unknown as TargetValues[]) : []
 
 /** Targets of the rule. A single target has only host and port; several have priority and weight. */
-export function Targets({ values, set, error, allowed, schemas, selectedClients }: Props) {
+export function Targets({ values, set, error, allowed, schemas, selectedClients, paths }: Props) {
   const targets = targetsIn(values)
   const mayHaveSeveral = schemas !== null && clientsLacking(selectedClients, severalTargets).length === 0
   const change = (next: readonly TargetValues[]): void => set({ ...values, targets: next })
@@ -56,6 +59,7 @@ export function Targets({ values, set, error, allowed, schemas, selectedClients 
             isBalanced={isBalanced}
             properties={offeredProperties(schemas, selectedClients)}
             schemas={schemas}
+            paths={targets.length > 1 ? paths : null}
             onChange={next => change(targets.with(i, next))}
             onRemove={() => change(targets.toSpliced(i, 1))}
           />
@@ -89,6 +93,7 @@ export function Targets({ values, set, error, allowed, schemas, selectedClients 
 interface LineProps {
   readonly properties: Properties
   readonly schemas: Schemas | null
+  readonly paths: PathOffers | null
   readonly at: number
   readonly target: TargetValues
   readonly error: Error | null
@@ -143,9 +148,28 @@ function TargetLine(props: LineProps) {
         </Button>
       )}
       <PluginProperties {...props} />
+      {props.paths && <TargetPath {...props} {...props.paths} />}
     </div>
   )
 }
+
+const inherited = 'rule'
+
+/** The path of one of several targets. */
+const TargetPath = ({ at, target, error, clients, offers, onChange }: LineProps & PathOffers) => (
+  <div className="whole">
+    <PathField
+      name={`targets.${at}.via`}
+      label={text.ruleForm.ofTarget(text.links.path, String(at + 1))}
+      path={pathIn(target)}
+      clients={clients}
+      offers={offers}
+      inherit={{ value: inherited, label: text.links.asRule, isChosen: target['via'] === undefined }}
+      error={fieldError(error, `targets.${at}.via`, 'parts')}
+      onChange={path => onChange({ ...target, via: path ?? undefined })}
+    />
+  </div>
+)
 
 /** The properties that plugins add to the target. */
 const PluginProperties = ({ at, target, error, properties, schemas, onChange }: LineProps) =>

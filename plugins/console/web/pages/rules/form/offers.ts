@@ -35,15 +35,15 @@ export const clientsLacking = (
 
 export type Grant = Row<'GET /v1/users/me/grants'>
 
-/** Returns the listen grants of the user; null if grants do not limit the user, and until they are read. */
-export function useGrants(): readonly Grant[] | null {
+/** Returns the grants of the user; null if grants do not limit the user, and until they are read. */
+export function useGrants(use: Grant['use']): readonly Grant[] | null {
   const isLimited = useMe().data?.role === 'user'
   const { data } = useQuery({
     queryKey: ['grants', 'own'],
     queryFn: () => rows('GET /v1/users/me/grants'),
     enabled: isLimited
   })
-  return isLimited ? (data?.filter(({ use }) => use === 'listen') ?? null) : null
+  return isLimited ? (data?.filter(grant => grant.use === use) ?? null) : null
 }
 
 const everyClient = '*'

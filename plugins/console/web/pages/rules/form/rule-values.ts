@@ -1,7 +1,13 @@
 // Converts between rule records, form values and request bodies.
 import type { Arguments } from '../../../../../../kernel/platform/api/operations.ts'
 import type { Schemas } from '../../../parts/schema-form/schema.ts'
-import { toMergePatch, type Values, withoutEmpty } from '../../../parts/schema-form/values.ts'
+import {
+  isObject,
+  isSame,
+  toMergePatch,
+  type Values,
+  withoutEmpty
+} from '../../../parts/schema-form/values.ts'
 import type { Client } from '../../clients/queries.ts'
 import type { Rule } from '../queries.ts'
 import { type TargetValues, targetsIn } from './Targets.tsx'
@@ -35,11 +41,12 @@ const stateKeys = [
 export function toValues(rule: Rule, schemas: Schemas): Values {
   const all = Object.entries(rule).filter(([key, value]) => !stateKeys.includes(key) && value !== null)
   const added = targetPropertiesIn(schemas)
-  const targets = rule.targets.map(({ host, port, priority, weight, ...more }) => ({
+  const targets = rule.targets.map(({ host, port, priority, weight, via, ...more }) => ({
     host,
     port,
     priority,
     weight,
+    via: via === null ? [] : via, // an empty path: the client of the rule dials
     ...Object.fromEntries(Object.entries(more).filter(([key]) => key in added))
   }))
   return { ...Object.fromEntries(all), client: rule.client_id ?? undefined, targets }
@@ -51,6 +58,10 @@ export function duplicateRule(rule: Rule, schemas: Schemas): Values {
   return rest
 }
 
+/** The API has null for the empty path of a target. */
+const withNull = (targets: readonly unknown[]) =>
+  targets.map(target => (isObject(target) && isSame(target['via'], []) ? { ...target, via: null } : target))
+
 const toTargets = (targets: readonly TargetValues[]) =>
   targets.map(target => withoutEmpty({ ...target, host: target.host.trim() }))
 
@@ -59,7 +70,7 @@ export function toBody(values: Values): CreateBody {
   const place = clients === undefined ? { client } : { clients }
   return {
     ...(withoutEmpty({ ...place, ...rest }) as Values),
-    targets: toTargets(targetsIn(values))
+    targets: withNull(toTargets(targetsIn(values)))
   } as unknown as CreateBody
 }
 
@@ -69,7 +80,7 @@ export function diffValues(before: Values, after: Values): Values {
     { ...before, targets: toTargets(targetsIn(before)) },
     { ...after, targets: toTargets(targetsIn(after)) }
   )
-  return patch
+  return Array.isArray(patch['targets']) ? { ...patch, targets: withNull(patch['targets']) } : patch
 }
 
 export const asPatch = (changes: Values): PatchBody => changes as unknown as PatchBody

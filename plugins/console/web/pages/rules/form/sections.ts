@@ -15,6 +15,7 @@ export const ownControls: ReadonlySet<string> = new Set([
   'listen_port_end',
   'protocol',
   'targets',
+  'via',
   'if_offline'
 ])
 
@@ -80,5 +81,8 @@ export const fieldOfCode: Readonly<Record<string, string>> = {
   rate_limit_unsupported_by_client: 'rate_limit',
   multi_target_unsupported_by_client: 'targets',
   target_not_granted: 'targets',
+  exit_not_granted: 'via',
+  link_no_endpoint: 'via',
+  client_revoked: 'via',
   user_not_found: 'owner'
 }

@@ -1,7 +1,7 @@
 // The properties that plugins add to targets, as the server's API describes them.
 import { resolveSchema, type Schema, type Schemas } from '../../../parts/schema-form/schema.ts'
 
-const own = ['host', 'port', 'priority', 'weight']
+const own = ['host', 'port', 'priority', 'weight', 'via']
 
 /** Returns the schemas by key; none without the schemas of the server. */
 export function targetPropertiesIn(schemas: Schemas | null): Readonly<Record<string, Schema>> {
