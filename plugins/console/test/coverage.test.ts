@@ -22,7 +22,6 @@ const forPrograms: Readonly<Record<string, string>> = {
   'POST /v1/auth/device': 'the command login',
   'POST /v1/auth/oidc/{name}/back-channel-logout': 'providers',
   'POST /v1/auth/device/token': 'the command login',
-  'POST /v1/clients/{client_id}/link-key/rotate': 'the command client rotate-link-key',
   'POST /v1/settings/certificate/rotate': 'the command cert rotate, which the page of settings shows'
 }
 

@@ -18,6 +18,7 @@ import { ruleColumns } from '../rules/rule-columns.tsx'
 import { useRuleRates } from '../rules/use-rule-rates.ts'
 import { TrafficHistory } from '../traffic/TrafficHistory.tsx'
 import { ClientActions } from './ClientActions.tsx'
+import { ClientLinks } from './ClientLinks.tsx'
 import { ClientOwners } from './ClientOwners.tsx'
 import { HostHealth } from './HostHealth.tsx'
 import { type Client, useClients, useClientsById } from './queries.ts'
@@ -57,6 +58,7 @@ export function ClientDetail({ id }: { readonly id: string }) {
             <ClientFacts client={client} />
             {seesAll && <HostHealth client={client} />}
             <Rules id={id} />
+            <ClientLinks client={client} />
             {seesAll && <TrafficHistory of={{ user: '', client: id }} />}
             {seesAll && <ClientOwners client={client} />}
             <Capabilities client={client} />

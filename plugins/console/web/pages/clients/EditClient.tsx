@@ -1,15 +1,13 @@
 import { TextInput } from '@mantine/core'
-import { call, type Reply, type Versioned, versioned } from '../../api/call.ts'
+import { call, type Reply, type Versioned } from '../../api/call.ts'
 import { Form } from '../../parts/form/Form.tsx'
 import { FreshRecord } from '../../parts/form/FreshRecord.tsx'
 import { LabelsField, labelsField } from '../../parts/form/LabelsField.tsx'
 import { useEditForm } from '../../parts/form/use-edit-form.tsx'
 import { text } from '../../text/text.ts'
-import type { Client } from './queries.ts'
+import { type Client, readClient } from './queries.ts'
 
 type ClientRecord = Reply<'GET /v1/clients/{client_id}'>
-
-const readClient = (client_id: string) => versioned('GET /v1/clients/{client_id}', { path: { client_id } })
 
 interface Props {
   readonly client: Client

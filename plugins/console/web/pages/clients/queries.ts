@@ -1,9 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import { type Row, rows } from '../../api/call.ts'
+import { type Row, rows, versioned } from '../../api/call.ts'
 
 export type Client = Row<'GET /v1/clients'>
 export const useClients = () => useQuery({ queryKey: ['clients'], queryFn: () => rows('GET /v1/clients') })
+
+export const readClient = (client_id: string) =>
+  versioned('GET /v1/clients/{client_id}', { path: { client_id } })
 
 export type ClientsById = ReadonlyMap<string, Client>
 
