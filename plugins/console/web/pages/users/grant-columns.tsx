@@ -1,8 +1,10 @@
+import { Text } from '@mantine/core'
 import type { Row } from '../../api/call.ts'
 import { labelText } from '../../parts/form/labels.ts'
 import { linkColumn, longTextColumn, textColumn } from '../../parts/table/columns.tsx'
 import type { Column } from '../../parts/table/rows.ts'
 import { text } from '../../text/text.ts'
+import { useClientsById } from '../clients/queries.ts'
 
 export type Grant = Row<'GET /v1/grants'>
 
@@ -17,6 +19,21 @@ export const nameOf = (grant: Grant): string =>
 
 const targetsOf = ({ targets }: Grant): string => targets?.join(', ') ?? text.grants.anyTarget
 
+/** The ports of a listen grant. An exit grant has the clients whose rules may use it. */
+function Ports({ grant }: { readonly grant: Grant }) {
+  const clients = useClientsById()
+  if (grant.use === 'listen') return portsOf(grant)
+  const entries = grant.entries?.map(id => clients.get(id)?.client_name ?? id).join(', ')
+  return (
+    <>
+      {portsOf(grant)}
+      <Text size="xs" c="dimmed">
+        {`${text.grants.entries}: ${entries ?? text.grants.everyClient}`}
+      </Text>
+    </>
+  )
+}
+
 export const grantColumns: readonly Column<Grant>[] = [
   linkColumn(
     'client',
@@ -24,7 +41,13 @@ export const grantColumns: readonly Column<Grant>[] = [
     grant => [clientOf(grant), grant.client_name && `/clients/${grant.client_id}`],
     { width: 8 }
   ),
-  { id: 'ports', title: text.grants.ports, value: portsOf, width: 7 },
+  {
+    id: 'ports',
+    title: text.grants.ports,
+    value: portsOf,
+    cell: grant => <Ports grant={grant} />,
+    width: 7
+  },
   {
     id: 'protocols',
     title: text.grants.protocols,

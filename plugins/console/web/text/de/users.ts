@@ -79,6 +79,12 @@ export const grants: Text['grants'] = {
   everyClient: 'alle Clients',
   ports: 'Ports',
   exit: 'Ausgang',
+  use: 'Erlaubt',
+  useHint:
+    'Eine Ausgangs-Freigabe öffnet keine Ports: Regeln auf anderen Clients dürfen Ziele über den Client erreichen.',
+  uses: { listen: 'Regeln auf dem Client', exit: 'Nutzung als Ausgang oder Zwischenstation' },
+  entries: 'Für Regeln auf',
+  entriesHint: 'Clients, deren Regeln über diesen gehen dürfen. Keiner ausgewählt: alle.',
   first: 'Erster Port',
   last: 'Letzter Port',
   protocols: 'Protokolle',
