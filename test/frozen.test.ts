@@ -135,4 +135,12 @@ t.test('the page of plugin imports has every name', async t => {
   ])
     t.ok(headings.includes(name), name)
   t.notMatch(text, /^```ts\n\n?```/m, 'no listing is empty')
+  t.notMatch(text, /[([{]\n```$/m, 'no declaration is cut')
+  t.match(text, /^const User = defineEntity\(\{[^`]+^type User = /m, 'an entity has its properties')
+  t.match(
+    text,
+    /^### connectionEnds\n[\s\S]{0,300}```ts\nconst connectionEnds = \[\n {2}'/m,
+    'a closed list has its values'
+  )
+  t.match(text, /^## `sluice\/agent-plugin`\n[^#]*^Declared above: .*`defineMessage`.*`respond`/m)
 })

@@ -72,26 +72,31 @@ function declarationsIn(file: string, lines: readonly string[]): Map<string, Dec
       .trimEnd()
     const before = lines.slice(0, at)
     const comment = before.slice(before.findLastIndex(previous => !/^(\/\/|\/\*\*| \*)/.test(previous)) + 1)
+    const code = withoutBody(kind, whole.replace(/^export (default )?/, ''))
+    const value = found.get(name) // a schema or an entity, and its type under the same name
     found.set(name, {
       file,
       name,
-      comment: comment
-        .map(text => text.replace(/^(\/\*\*| \*\/| \*|\/\/) ?/, '').replace(/ ?\*\/$/, ''))
-        .join('\n')
-        .trim(),
-      code: withoutBody(kind, whole.replace(/^export (default )?/, ''))
+      comment: [value?.comment ?? '', textOf(comment)].filter(text => text !== '').join('\n'),
+      code: value ? `${value.code}\n\n${code}` : code
     })
   }
   return found
 }
 
-/** Removes function bodies and multi-line values. */
+const textOf = (comment: readonly string[]): string =>
+  comment
+    .map(text => text.replace(/^(\/\*\*| \*\/| \*|\/\/) ?/, '').replace(/ ?\*\/$/, ''))
+    .join('\n')
+    .trim()
+
+/** Removes function bodies. */
 function withoutBody(kind: string, code: string): string {
-  if (kind === 'function') return code.slice(0, code.search(/ \{$/m))
+  if (kind === 'function') return code.split(/ \{$/m, 1)[0] ?? code
   if (kind === 'class') return withoutMethodBodies(code.split('\n')).join('\n')
   if (kind !== 'const') return code
   const value = code.slice(code.indexOf(' = ') + 3)
-  if (!/^(async )?[(<]/.test(value)) return code.split('\n').length > 8 ? (code.split('\n')[0] ?? '') : code
+  if (!/^(async )?[(<]/.test(value)) return code
   let depth = 0
   for (let at = code.length - value.length; at < code.length; at += 1) {
     const letter = code[at] ?? ''

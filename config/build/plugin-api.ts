@@ -21,7 +21,13 @@ export function pluginApi(): string {
   const shown = new Set<Declaration>()
   const chapters = Object.entries(entries).map(([name, file]) => {
     const found = exportsOf(join(root, file))
-    return [`## \`${name}\``, ...packagesOf(found), ...found.flatMap(one => sectionsOf(one, '', shown))]
+    const above = found.flatMap(one => ('of' in one && shown.has(one.of) ? [one.as] : []))
+    return [
+      `## \`${name}\``,
+      ...packagesOf(found),
+      ...(above.length === 0 ? [] : [`Declared above: ${listOf(above)}.`]),
+      ...found.flatMap(one => sectionsOf(one, '', shown))
+    ]
   })
   const further: string[] = []
   for (const declaration of shown) // the loop adds to it
@@ -38,9 +44,11 @@ export function pluginApi(): string {
 function packagesOf(found: readonly Exported[]): string[] {
   const names = found.flatMap(one => ('from' in one ? [one] : []))
   return [...Map.groupBy(names, ({ from }) => from)].map(
-    ([from, list]) => `Of \`${from}\`: ${list.map(({ as }) => `\`${as}\``).join(', ')}.`
+    ([from, list]) => `Of \`${from}\`: ${listOf(list.map(({ as }) => as))}.`
   )
 }
+
+const listOf = (names: readonly string[]): string => names.map(name => `\`${name}\``).join(', ')
 
 function sectionsOf(found: Exported, prefix: string, shown: Set<Declaration>): string[] {
   if ('members' in found) return found.members.flatMap(member => sectionsOf(member, `${found.as}.`, shown))
@@ -55,7 +63,7 @@ const sectionOf = ({ comment, code }: Declaration, title: string): string =>
 /** Returns the declarations of the types that this one mentions. */
 function usedBy({ file, code }: Declaration): Declaration[] {
   const text = code.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*|'[^']*'/g, '')
-  const names = new Set([...text.matchAll(/(?<![.\w])[A-Z]\w+/g)].map(([name]) => name))
+  const names = new Set([...text.matchAll(/(?<![.\w])[A-Z]\w+|(?<=\btypeof )\w+/g)].map(([name]) => name))
   const found = [...names].map(name => resolveName({ file, name }))
   return found.filter(used => used !== null && typeof used !== 'string')
 }

@@ -109,7 +109,7 @@ export const undeclaredErrors = (log: readonly LogLine[]): string[] =>
     .filter(({ event }) => event === 'route.undeclared_error')
     .map(
       ({ fields: { action, code } }) =>
-        `${String(action)} gave the error ${String(code)}, which it does not declare; declare it in \`errors\` of the route or field that throws it`
+        `${String(action)} gave the error ${String(code)}, which it does not declare; declare it in \`errors\` of the route, field or step that throws it`
     )
 
 /** Returns the error and its source line from the latest `request.failed` event. */
