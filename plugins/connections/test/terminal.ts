@@ -76,6 +76,7 @@ const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`
 class Screen {
   readonly terminal
   text = ''
+  #shown = '' // the part of `text` that the screen shows
   #changed = Promise.withResolvers<void>()
   #hasEnded = false
 
@@ -83,7 +84,10 @@ class Screen {
     this.terminal = new xterm.Terminal({ cols, rows, allowProposedApi: true })
     stdout?.setEncoding('utf8').on('data', (text: string) => {
       this.text += text
-      this.terminal.write(text, () => this.#change())
+      this.terminal.write(text, () => {
+        this.#shown += text
+        this.#change()
+      })
     })
     stdout?.on('end', () => {
       this.#hasEnded = true
@@ -94,6 +98,11 @@ class Screen {
   #change(): void {
     this.#changed.resolve()
     this.#changed = Promise.withResolvers()
+  }
+
+  /** False while a part of a frame has arrived: it begins at the top, and ends by clearing what is below. */
+  get #isWhole(): boolean {
+    return this.#shown.lastIndexOf('\x1b[J') >= this.#shown.lastIndexOf('\x1b[H')
   }
 
   get #lines(): string {
@@ -110,7 +119,7 @@ class Screen {
     try {
       for (;;) {
         const lines = this.#lines
-        if (fits(lines)) return lines
+        if (this.#isWhole && fits(lines)) return lines
         if (this.#hasEnded) throw new Error(`the program has ended, and the screen shows\n${lines}`)
         await Promise.race([this.#changed.promise, late.promise])
       }
